@@ -101,7 +101,8 @@ class TextRenderer {
     gutter_ = gutter_width(diagnostic);
     header(diagnostic);
     places();
-    if (!blocks_.empty() && !(diagnostic.notes.empty() && diagnostic.helps.empty())) emit(gutter("|"));
+    const bool more = !(diagnostic.notes.empty() && diagnostic.helps.empty() && diagnostic.fixes.empty());
+    if (!blocks_.empty() && more) emit(gutter("|"));
     for (const std::string& note : diagnostic.notes) remark("note", note);
     for (const std::string& help : diagnostic.helps) remark("help", help);
     for (const FixIt& fix : diagnostic.fixes) suggestion(fix);
