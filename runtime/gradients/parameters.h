@@ -1,0 +1,96 @@
+// Flat arenas: parameters and gradients of one group lie side by side in memory, `param.data` and
+// `param.grad` are views.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loop/model.h"
+#include "runtime/plan/plan.h"
+
+namespace loop::gradients {
+
+/// One unique trainable tensor (tied weights appear once, under their first name).
+struct Slot {
+  std::string name;                      // "blocks.0.norm1.weight"
+  std::vector<std::string> other_names;  // of the same storage
+  torch::Tensor parameter;               // view into the group's parameter arena
+  int64_t offset = 0;                    // elements from the start of the arena
+  int64_t size = 0;                      // elements
+  bool touched = false;                  // a backward reached it in the current window
+  int64_t step = 0;                      // applied updates of this parameter
+};
+
+/// A maximal run of neighbouring slots that are touched and share their step count: updated by one kernel
+/// launch.
+struct Segment {
+  int64_t offset = 0;
+  int64_t size = 0;
+  int64_t step = 0;  // updates applied before this one
+  size_t first_slot = 0;
+  size_t slot_count = 0;
+};
+
+struct ParameterGroup {
+  std::string name;
+  std::vector<Slot> slots;
+  torch::Tensor parameters;           // [n], the run's dtype
+  torch::Tensor gradients;            // [n]
+  std::vector<torch::Tensor> states;  // [n] each, made by the update rule
+  std::vector<Segment> touched_segments() const;
+};
+
+/// Where a gradient first stopped being finite.
+struct NonfiniteReport {
+  std::string parameter;
+  std::string group;
+  explicit operator bool() const { return !parameter.empty(); }
+};
+
+/// All trainable parameters of a model, partitioned into groups by the plan's predicates.
+class Parameters {
+ public:
+  /// Converts the model to `dtype`, moves parameters into arenas, sets requires_grad = false on frozen ones,
+  /// installs hooks that set `touched`. Throws loop::Error (findings), naming parameters, when the groups are
+  /// no partition or one of them is empty.
+  Parameters(std::shared_ptr<Model> model, const std::vector<plan::Group>& groups, torch::Dtype dtype);
+  ~Parameters();
+  Parameters(const Parameters&) = delete;
+  Parameters& operator=(const Parameters&) = delete;
+
+  std::vector<ParameterGroup>& groups() { return groups_; }
+  const std::vector<ParameterGroup>& groups() const { return groups_; }
+  ParameterGroup& group(const std::string& name);  // throws loop::Error (internal) when there is none
+  int64_t trainable_elements() const;
+  int64_t frozen_elements() const;
+
+  /// Writes zeros into the gradients of every group; clears `touched` when `window_starts`.
+  void zero_gradients();
+  void clear_touched();
+  /// Multiplies the gradients of the named groups (all when empty) by `factor`.
+  void scale_gradients(const std::vector<std::string>& group_names, double factor);
+  /// Euclidean norm over the named groups' touched slots, accumulated in FP64; NaN or infinite when any
+  /// gradient is.
+  double gradient_norm(const std::vector<std::string>& group_names) const;
+  /// Multiplies by min(1, limit/‖g‖) over the named groups together, without epsilon; a norm of 0 gives 1.
+  /// Returns the norm before.
+  double clip_norm(const std::vector<std::string>& group_names, double limit);
+  /// Clamps every element to [-limit, limit]; returns how many were changed.
+  int64_t clip_value(const std::vector<std::string>& group_names, double limit);
+  /// The first slot with a gradient that is not finite, in order.
+  NonfiniteReport first_nonfinite() const;
+  /// Copies of the gradients, for tests and `verify`: all groups, one flat FP64 tensor in slot order.
+  torch::Tensor flat_gradient() const;
+  torch::Tensor flat_parameters() const;
+
+ private:
+  std::shared_ptr<Model> model_;
+  std::vector<ParameterGroup> groups_;
+  std::vector<std::shared_ptr<void>> accumulators_;  // keep the autograd nodes that carry the hooks alive
+  int64_t frozen_elements_ = 0;
+};
+
+}  // namespace loop::gradients

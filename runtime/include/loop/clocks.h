@@ -1,0 +1,34 @@
+// The clocks of a run. Which advance always and which only with an applied update is fixed here and nowhere
+// else.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/plan/expression.h"
+#include "runtime/plan/plan.h"
+
+namespace loop {
+
+struct Clocks {
+  // always
+  int64_t attempts = 0;       // windows finished, applied or not
+  int64_t micro_batches = 0;  // this rank's
+  double epochs = 0;  // passes over the training source begun and finished; whole numbers at epoch ends
+  int64_t samples_seen = 0;  // all ranks
+  int64_t tokens_seen = 0;   // counted ones, all ranks
+  int64_t evaluations = 0;
+  double seconds = 0;  // of training, over all sessions
+  // applied windows only
+  int64_t updates = 0;
+  int64_t samples = 0;
+  int64_t tokens = 0;
+
+  double value(plan::Clock clock) const;
+  /// For schedules and conditions: every clock by name, and "horizon" when it is known (≥ 0).
+  plan::Lookup lookup(int64_t horizon_updates) const;
+  /// Advances for a finished window.
+  void window_finished(bool applied, int64_t window_samples, int64_t window_tokens,
+                       int64_t micro_batches_run);
+};
+
+}  // namespace loop
