@@ -1,7 +1,6 @@
 #include "compiler/base/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 namespace loop::base {
@@ -68,12 +67,6 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;
   return p == pattern.size();
-}
-
-std::string format_number(double value) {
-  char buffer[64];
-  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return std::string(buffer, result.ptr);
 }
 
 }  // namespace loop::base

@@ -21,7 +21,4 @@ std::string enumerate(const std::vector<std::string>& words, std::string_view la
 /// Shell-style match with `*` (any run) and `?` (any one character).
 bool glob_match(std::string_view pattern, std::string_view text);
 
-/// A number as a person writes it: shortest form that reads back equal, no trailing ".0".
-std::string format_number(double value);
-
 }  // namespace loop::base

@@ -1,0 +1,2 @@
+#include "compiler/sema/spec.h"
+#include "loop/batch.h"
