@@ -1,20 +1,50 @@
 # One folder is one static library. Its sources are the folder's *.cpp files, so a new rule, source or model is one new
-# file and no edit here.
+# file and no edit here. What it links of the project is what cmake/LoopLayers.txt lets the folder see, nothing else.
 #
-#   loop_library(NAME SEES other… [LINKS external…])
-#
-# SEES names the only project libraries the folder may include; tests/layers checks the includes against the same list.
+#   loop_library(NAME [TORCH] [LINKS external…])
+
+# The library of a folder: loop_<last part>, with two exceptions.
+function(loop_library_of folder result)
+  if(folder STREQUAL "compiler/plan")
+    set(${result} loop_planner PARENT_SCOPE)
+  elseif(folder STREQUAL "runtime/include")
+    set(${result} loop_api PARENT_SCOPE)
+  else()
+    get_filename_component(last "${folder}" NAME)
+    set(${result} loop_${last} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The libraries that the current folder may see.
+function(loop_visible_libraries result)
+  file(RELATIVE_PATH own "${CMAKE_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  file(STRINGS "${CMAKE_SOURCE_DIR}/cmake/LoopLayers.txt" line REGEX "^${own}:")
+  if(NOT line)
+    message(FATAL_ERROR "${own} is not listed in cmake/LoopLayers.txt")
+  endif()
+  string(REGEX REPLACE "^[^:]+:" "" folders "${line}")
+  string(STRIP "${folders}" folders)
+  string(REPLACE " " ";" folders "${folders}")
+  set(libraries "")
+  foreach(folder IN LISTS folders)
+    loop_library_of("${folder}" library)
+    list(APPEND libraries ${library})
+  endforeach()
+  set(${result} "${libraries}" PARENT_SCOPE)
+endfunction()
+
 function(loop_library name)
-  cmake_parse_arguments(ARG "TORCH" "" "SEES;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "" "LINKS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  loop_visible_libraries(visible)
   if(NOT sources)
     add_library(${name} INTERFACE)
-    target_link_libraries(${name} INTERFACE loop_options ${ARG_SEES} ${ARG_LINKS})
+    target_link_libraries(${name} INTERFACE loop_options ${visible} ${ARG_LINKS})
     return()
   endif()
   add_library(${name} STATIC ${sources})
-  target_link_libraries(${name} PUBLIC loop_options ${ARG_SEES} ${ARG_LINKS})
+  target_link_libraries(${name} PUBLIC loop_options ${visible} ${ARG_LINKS})
   if(ARG_TORCH)
     loop_use_torch(${name})
   endif()

@@ -1,5 +1,6 @@
 # Fails on an #include that cmake/LoopLayers.txt does not allow, on ANTLR headers outside compiler/syntax, LLVM headers outside
 # compiler/kernels and torch headers in compiler/. Run as: cmake -DROOT=… -P check_includes.cmake
+get_filename_component(ROOT "${ROOT}" ABSOLUTE)
 if(NOT LAYERS)
   set(LAYERS "${ROOT}/cmake/LoopLayers.txt")
 endif()
@@ -17,6 +18,9 @@ endforeach()
 
 set(problems "")
 file(GLOB_RECURSE files RELATIVE "${ROOT}" "${ROOT}/compiler/*.cpp" "${ROOT}/compiler/*.h" "${ROOT}/runtime/*.cpp" "${ROOT}/runtime/*.h")
+if(NOT files)
+  message(FATAL_ERROR "no sources below ${ROOT}")
+endif()
 foreach(file IN LISTS files)
   set(own "")
   foreach(folder IN LISTS folders)
