@@ -1,0 +1,39 @@
+// The one place where the compiler's stages are wired together: text → meaning → checks → plan.
+#pragma once
+
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "compiler/base/source.h"
+#include "compiler/diagnostics/engine.h"
+#include "compiler/sema/spec.h"
+#include "runtime/plan/plan.h"
+
+namespace loop::driver {
+
+/// Sources and findings of one command.
+struct Compilation {
+  base::SourceManager sources;
+  diagnostics::Engine engine;
+};
+
+struct SpecRequest {
+  std::string path;                    // `-` is standard input
+  std::string loop;                    // empty: every loop of the file
+  std::vector<std::string> overrides;  // key=value
+  bool look_for_data = false;
+};
+
+/// Reads a file and says everything that is wrong in it. Findings go to the compilation's engine, sorted.
+/// Throws UsageError for a file that cannot be read and for an override without `=`.
+std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& request, std::istream& in);
+
+/// The one loop of the file that `plan` and `run` are about. Throws UsageError when there is none, or several
+/// and none is named.
+const sema::Spec& only_loop(const std::vector<sema::Spec>& specs, const SpecRequest& request);
+
+/// Call it only when the compilation has no errors.
+plan::Plan lower_spec(const Compilation& compilation, const sema::Spec& spec);
+
+}  // namespace loop::driver

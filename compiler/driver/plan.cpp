@@ -1,0 +1,99 @@
+// `loopc plan`
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "compiler/diagnostics/render.h"
+#include "compiler/driver/exit_codes.h"
+#include "compiler/driver/pipeline.h"
+#include "compiler/driver/process.h"
+#include "compiler/driver/runtime_command.h"
+#include "compiler/driver/spec_options.h"
+#include "compiler/driver/subcommands.h"
+#include "compiler/plan/dump.h"
+#include "runtime/plan/json.h"
+
+namespace loop::driver {
+namespace {
+
+constexpr std::chrono::minutes kInspectionLimit{10};  // reading a large corpus takes a while
+
+struct PlanOptions {
+  SpecRequest request;
+  bool json = false;
+};
+
+/// Sizes as far as the model's descriptor knows them; nothing for a model without descriptor.
+std::optional<planner::ModelSize> model_size(const sema::Spec& spec) {
+  if (!spec.model.facts.known) return std::nullopt;
+  planner::ModelSize size;
+  for (const sema::ParameterInfo& parameter : spec.model.facts.parameters) {
+    int64_t elements = 1;
+    for (const int64_t extent : parameter.shape) {
+      size.lower_bound = size.lower_bound || extent < 0;
+      elements *= extent < 0 ? 1 : extent;
+    }
+    size.parameters += elements;
+  }
+  return size;
+}
+
+/// Asks the runtime what it finds in the data. Throws UsageError with what it says is wrong.
+planner::DataFacts data_facts(const plan::Plan& plan) {
+  const Answer answer = ask(inspect_command(require_looprun()), kInspectionLimit, plan::to_json(plan).dump());
+  if (answer.timed_out) throw UsageError("the data could not be looked at within ten minutes");
+  if (!answer.good()) {
+    const size_t end = answer.errors.find_last_not_of('\n');
+    throw UsageError("the data cannot be looked at: " + (end == std::string::npos
+                                                             ? "the runtime gave no reason"
+                                                             : answer.errors.substr(0, end + 1)));
+  }
+  const auto facts = nlohmann::json::parse(answer.output, nullptr, false);
+  if (!facts.is_object())
+    throw InstallationError("the runtime's answer about the data cannot be read; is it of this build?");
+  planner::DataFacts found;
+  const auto read = [&](const char* key, int64_t& value) {
+    const auto at = facts.find(key);
+    if (at != facts.end() && at->is_number()) value = at->get<int64_t>();
+  };
+  read("train_samples", found.train_samples);
+  read("tokens_per_epoch", found.tokens_per_epoch);
+  read("micro_batches_per_epoch", found.micro_batches_per_epoch);
+  read("updates_per_epoch", found.updates_per_epoch);
+  read("lost_samples_per_epoch", found.lost_samples_per_epoch);
+  read("planned_updates", found.planned_updates);
+  read("parameters", found.parameters);
+  read("trainable_parameters", found.trainable_parameters);
+  return found;
+}
+
+int show_plan(const PlanOptions& options, Context& context) {
+  Compilation compilation;
+  const std::vector<sema::Spec> specs = check_spec(compilation, options.request, context.in);
+  diagnostics::render_text(context.err, compilation.sources, compilation.engine.diagnostics(),
+                           {.color = context.color_err});
+  if (compilation.engine.has_errors()) return kFindings;
+  const sema::Spec& spec = only_loop(specs, options.request);
+  const plan::Plan plan = lower_spec(compilation, spec);
+  if (options.json) {
+    context.out << plan::to_json(plan).dump(2) << '\n';
+    return kDone;
+  }
+  std::optional<planner::DataFacts> facts;
+  if (options.request.look_for_data) facts = data_facts(plan);
+  planner::dump(context.out, plan, model_size(spec), facts);
+  return kDone;
+}
+
+}  // namespace
+
+Action add_plan(CLI::App& app, Context& context) {
+  auto options = std::make_shared<PlanOptions>();
+  add_loop_options(app, options->request);
+  app.add_flag("--json", options->json, "The plan as the runtime reads it");
+  app.add_flag("--data", options->request.look_for_data, "Read data and model too, and show their counts");
+  return [options, &context] { return show_plan(*options, context); };
+}
+
+}  // namespace loop::driver

@@ -1,0 +1,33 @@
+#include "compiler/driver/runtime_command.h"
+
+#include "compiler/driver/context.h"
+#include "compiler/driver/resources.h"
+
+namespace loop::driver {
+namespace {
+
+constexpr const char* kPlanOnStandardInput = "/dev/stdin";
+
+}  // namespace
+
+std::filesystem::path require_looprun() {
+  if (const auto found = looprun_path()) return *found;
+  throw InstallationError("the runtime `looprun` is not in `" + executable_dir().string() +
+                          "`; build it with LibTorch (LOOP_WITH_TORCH=ON), see `loopc doctor`");
+}
+
+std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out) {
+  std::vector<std::string> command = {looprun.string(), kPlanOnStandardInput};
+  if (!out.empty()) command.insert(command.end(), {"--out", out});
+  return command;
+}
+
+std::vector<std::string> inspect_command(const std::filesystem::path& looprun) {
+  return {looprun.string(), kPlanOnStandardInput, "--facts-json"};
+}
+
+std::vector<std::string> version_command(const std::filesystem::path& looprun) {
+  return {looprun.string(), "--version-json"};
+}
+
+}  // namespace loop::driver

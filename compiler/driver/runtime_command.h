@@ -1,0 +1,23 @@
+// The command line of `looprun`, the runtime's executable: the other end is runtime/engine/looprun_main.cpp.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace loop::driver {
+
+/// `looprun` beside this executable. Throws InstallationError with what to do when it is not there.
+std::filesystem::path require_looprun();
+
+/// Executes the plan that comes on standard input. `out` is where the run is recorded; empty: where the plan
+/// says.
+std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out);
+
+/// Looks at data and model of the plan on standard input and prints the counts as JSON.
+std::vector<std::string> inspect_command(const std::filesystem::path& looprun);
+
+/// Prints versions and devices as JSON.
+std::vector<std::string> version_command(const std::filesystem::path& looprun);
+
+}  // namespace loop::driver
