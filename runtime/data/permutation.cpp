@@ -13,7 +13,8 @@ uint64_t mix(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// Halves of fewer bits make a Feistel network visibly non-uniform; walking the cycle costs nothing at such sizes.
+// Halves of fewer bits make a Feistel network visibly non-uniform; walking the cycle costs nothing at such
+// sizes.
 constexpr int kMinimumHalfBits = 4;
 
 }  // namespace
@@ -22,7 +23,8 @@ Permutation::Permutation(int64_t size, uint64_t seed, int64_t epoch, plan::Order
     : size_(size), order_(order), half_bits_(kMinimumHalfBits) {
   const int bits = size > 1 ? std::bit_width(static_cast<uint64_t>(size - 1)) : 0;
   if ((bits + 1) / 2 > half_bits_) half_bits_ = (bits + 1) / 2;
-  // Seed and epoch are mixed one after the other, so that (seed 0, epoch 1) and (seed 1, epoch 0) have nothing in common.
+  // Seed and epoch are mixed one after the other, so that (seed 0, epoch 1) and (seed 1, epoch 0) have
+  // nothing in common.
   uint64_t state = mix(mix(seed) ^ static_cast<uint64_t>(epoch));
   for (uint64_t& key : keys_) key = state = mix(state);
 }
@@ -41,8 +43,8 @@ uint64_t Permutation::encrypt(uint64_t value) const {
 
 int64_t Permutation::operator()(int64_t position) const {
   if (order_ == plan::Order::sequential) return position;
-  // The network permutes [0, 4^half_bits), at most four times too much (256 for tiny sizes); following the cycle until it
-  // comes back into [0, size) permutes that range alone.
+  // The network permutes [0, 4^half_bits), at most four times too much (256 for tiny sizes); following the
+  // cycle until it comes back into [0, size) permutes that range alone.
   uint64_t value = static_cast<uint64_t>(position);
   do {
     value = encrypt(value);

@@ -8,9 +8,9 @@
 
 namespace loop::data {
 
-/// The order of one epoch: position -> sample, a seeded permutation computed in O(1) memory and time (a Feistel network with
-/// cycle walking), so that a cursor (epoch, position) is all that has to be saved. Equal seed and epoch give equal orders on
-/// every machine; different seeds or epochs give unrelated ones.
+/// The order of one epoch: position -> sample, a seeded permutation computed in O(1) memory and time (a
+/// Feistel network with cycle walking), so that a cursor (epoch, position) is all that has to be saved. Equal
+/// seed and epoch give equal orders on every machine; different seeds or epochs give unrelated ones.
 class Permutation {
  public:
   Permutation(int64_t size, uint64_t seed, int64_t epoch, plan::Order order);

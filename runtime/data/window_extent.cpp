@@ -52,23 +52,35 @@ void ExtentWalker::check_options() const {
     if (!holds) throw Error(ErrorKind::internal, std::string("window former: ") + what);
   };
   require(options_.micro_batch_samples >= 1, "a micro-batch needs at least one sample");
-  require(options_.ranks >= 1 && options_.rank >= 0 && options_.rank < options_.ranks, "the rank is outside the ranks");
+  require(options_.ranks >= 1 && options_.rank >= 0 && options_.rank < options_.ranks,
+          "the rank is outside the ranks");
   require(options_.window.value >= 1, "a window's size is at least 1");
   require(!options_.window.ramp || options_.window.ramp->from >= 1, "a ramp starts at 1 or more");
-  require(options_.window.unit != Unit::tokens || options_.tokens, "windows in tokens need the counts of tokens");
-  require(options_.window.unit != Unit::positions || options_.positions, "windows in positions need their counts");
+  require(options_.window.unit != Unit::tokens || options_.tokens,
+          "windows in tokens need the counts of tokens");
+  require(options_.window.unit != Unit::positions || options_.positions,
+          "windows in positions need their counts");
   if (!in_micro_batches() && options_.short_policy == plan::ShortPolicy::drop) {
-    throw impossible(std::string("short = drop cannot go with a window in ") + plan::name(options_.window.unit) +
-                         ": which samples it takes would depend on the micro-batch and the number of ranks",
-                     "leave `short` out, or give the window's size in micro_batches; `tail` decides about the remainder");
+    throw impossible(
+        std::string("short = drop cannot go with a window in ") + plan::name(options_.window.unit) +
+            ": which samples it takes would depend on the micro-batch and the number of ranks",
+        "leave `short` out, or give the window's size in micro_batches; `tail` decides about the remainder");
   }
 }
 
-// What one sample adds to the window's size. Windows in micro-batches are not measured by samples.
-int64_t ExtentWalker::measure(int64_t epoch, int64_t position) const {
-  if (options_.window.unit == Unit::samples) return 1;
+// Walks from `begin` over the epoch's order until the samples passed add up to `enough` units, or to the
+// epoch's end.
+ExtentWalker::Stretch ExtentWalker::walk(int64_t epoch, int64_t begin, int64_t enough) const {
+  if (options_.window.unit == Unit::samples) {
+    const int64_t taken = std::min(enough, options_.size_samples - begin);
+    return {begin + taken, taken};
+  }
+  const auto& units = options_.window.unit == Unit::tokens ? options_.tokens : options_.positions;
   const Permutation order(options_.size_samples, options_.seed, epoch, options_.order);
-  return options_.window.unit == Unit::tokens ? options_.tokens(order(position)) : options_.positions(order(position));
+  Stretch stretch{begin, 0};
+  while (stretch.units < enough && stretch.end < options_.size_samples)
+    stretch.units += units(order(stretch.end++));
+  return stretch;
 }
 
 int64_t ExtentWalker::micro_batches_left(int64_t position) const {
@@ -76,25 +88,23 @@ int64_t ExtentWalker::micro_batches_left(int64_t position) const {
 }
 
 // Whether what is left of the epoch from `position` reaches `size`.
-bool ExtentWalker::fits(int64_t position, int64_t epoch, int64_t size) const {
+bool ExtentWalker::fits(int64_t epoch, int64_t position, int64_t size) const {
   if (in_micro_batches()) return micro_batches_left(position) >= size;
-  if (options_.window.unit == Unit::samples) return options_.size_samples - position >= size;
-  for (int64_t reached = 0; position < options_.size_samples; ++position) {
-    reached += measure(epoch, position);
-    if (reached >= size) return true;
-  }
-  return false;
+  return walk(epoch, position, size).units >= size;
 }
 
-// Every size the window can take must be reachable: a run that fails when its ramp arrives there would fail late.
+// Every size the window can take must be reachable: a run that fails when its ramp arrives there would fail
+// late.
 void ExtentWalker::check_reachable() const {
   const std::string n = std::to_string(options_.size_samples);
   if (usable_samples_ == 0) {
-    throw impossible("short = drop leaves nothing of an epoch of " + n + " samples: one micro-batch of all ranks takes " +
+    throw impossible("short = drop leaves nothing of an epoch of " + n +
+                         " samples: one micro-batch of all ranks takes " +
                          std::to_string(global_micro_batch_samples_),
                      "make micro_batch smaller, or use short = keep");
   }
-  const int64_t largest = std::max(options_.window.value, options_.window.ramp ? options_.window.ramp->from : 0);
+  const int64_t largest =
+      std::max(options_.window.value, options_.window.ramp ? options_.window.ramp->from : 0);
   if (options_.tail == plan::Tail::drop && !fits(0, 0, largest)) {
     std::string has = n + " samples";
     if (in_micro_batches()) {
@@ -106,8 +116,8 @@ void ExtentWalker::check_reachable() const {
                      "make the window smaller, or use tail = carry or tail = flush");
   }
   if (options_.tail == plan::Tail::carry && !fits(0, 0, 1)) {
-    throw impossible(std::string("no window can be filled: the training source has no ") + plan::name(options_.window.unit) +
-                         " that count",
+    throw impossible(std::string("no window can be filled: the training source has no ") +
+                         plan::name(options_.window.unit) + " that count",
                      "check the loss's `ignore` and the source");
   }
 }
@@ -124,16 +134,10 @@ int64_t ExtentWalker::gather(WindowExtent& extent, int64_t missing) {
     }
     return added;
   }
-  Run run{cursor_.epoch, cursor_.position, cursor_.position};
-  if (options_.window.unit == Unit::samples) {
-    added = std::min(missing, options_.size_samples - run.begin);
-    run.end += added;
-  } else {
-    while (added < missing && run.end < options_.size_samples) added += measure(run.epoch, run.end++);
-  }
-  if (run.samples() > 0) extent.runs.push_back(run);
-  cursor_.position = run.end;
-  return added;
+  const Stretch stretch = walk(cursor_.epoch, cursor_.position, missing);
+  if (stretch.end > cursor_.position) extent.runs.push_back({cursor_.epoch, cursor_.position, stretch.end});
+  cursor_.position = stretch.end;
+  return stretch.units;
 }
 
 // Goes to the next epoch; what has not been dealt is lost.
@@ -145,12 +149,13 @@ void ExtentWalker::leave_epoch(WindowExtent& extent) {
   ++cursor_.epoch;
 }
 
-// After a window: leaves the epoch if nothing more of it can be dealt. Under drop that needs the next window's size; a ramp
-// only gives a lower bound of it, and what is decided too late here is decided when the next window opens.
+// After a window: leaves the epoch if nothing more of it can be dealt. Under drop that needs the next
+// window's size; a ramp only gives a lower bound of it, and what is decided too late here is decided when the
+// next window opens.
 void ExtentWalker::settle(WindowExtent& extent, int64_t size) {
   const int64_t smallest = std::min(size, options_.window.value);
   const bool exhausted = cursor_.position >= usable_samples_;
-  if (exhausted || (options_.tail == plan::Tail::drop && !fits(cursor_.position, cursor_.epoch, smallest))) {
+  if (exhausted || (options_.tail == plan::Tail::drop && !fits(cursor_.epoch, cursor_.position, smallest))) {
     extent.ends_epoch = true;
     leave_epoch(extent);
   }
@@ -192,8 +197,9 @@ void ExtentWalker::restore(const Cursor& cursor) {
                       (cursor.open_size == 0 || cursor.open_reached < cursor.open_size);
   if (!inside) {
     throw Error(ErrorKind::usage,
-                "the saved place (epoch " + std::to_string(cursor.epoch) + ", sample " + std::to_string(cursor.position) +
-                    ") lies outside the training source of " + std::to_string(options_.size_samples) + " samples",
+                "the saved place (epoch " + std::to_string(cursor.epoch) + ", sample " +
+                    std::to_string(cursor.position) + ") lies outside the training source of " +
+                    std::to_string(options_.size_samples) + " samples",
                 "continue with the data the run was started with");
   }
   cursor_ = cursor;
@@ -215,15 +221,21 @@ class ForeseenClocks {
     using plan::Clock;
     switch (clock) {
       case Clock::updates:
-      case Clock::attempts: return static_cast<double>(windows_);
-      case Clock::micro_batches: return static_cast<double>(micro_batches_);
-      case Clock::epochs: return epochs_;
+      case Clock::attempts:
+        return static_cast<double>(windows_);
+      case Clock::micro_batches:
+        return static_cast<double>(micro_batches_);
+      case Clock::epochs:
+        return epochs_;
       case Clock::samples:
-      case Clock::samples_seen: return static_cast<double>(samples_);
+      case Clock::samples_seen:
+        return static_cast<double>(samples_);
       case Clock::tokens:
-      case Clock::tokens_seen: return static_cast<double>(tokens_);
+      case Clock::tokens_seen:
+        return static_cast<double>(tokens_);
       case Clock::evaluations:
-      case Clock::seconds: break;
+      case Clock::seconds:
+        break;
     }
     throw impossible("the number of windows cannot be foreseen: the window's ramp goes over " +
                          std::string(plan::name(clock)),

@@ -1,5 +1,6 @@
-// Where windows begin and end in the global order of samples, by counting alone. Nothing here depends on this process's rank;
-// for windows counted in samples, tokens or positions nothing depends on the number of ranks or the micro-batch either.
+// Where windows begin and end in the global order of samples, by counting alone. Nothing here depends on this
+// process's rank; for windows counted in samples, tokens or positions nothing depends on the number of ranks
+// or the micro-batch either.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@ struct Cursor {
   int64_t epoch = 0;
   int64_t position = 0;      // samples of this epoch already dealt or left out
   int64_t lost_samples = 0;  // left out since the beginning
-  // An unfinished window under carry, cut by the end of the run: the size it was opened with (0: none is open) and how much
-  // of that it holds already, in the window's unit.
+  // An unfinished window under carry, cut by the end of the run: the size it was opened with (0: none is
+  // open) and how much of that it holds already, in the window's unit.
   int64_t open_size = 0;
   int64_t open_reached = 0;
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 
 struct WindowFormerOptions {
-  int64_t size_samples = 0;            // of the source
+  int64_t size_samples = 0;  // of the source
   uint64_t seed = 0;
   plan::Order order = plan::Order::shuffled;
-  int64_t micro_batch_samples = 1;     // per rank
+  int64_t micro_batch_samples = 1;  // per rank
   plan::ShortPolicy short_policy = plan::ShortPolicy::keep;
   plan::WindowSize window;
   plan::Tail tail = plan::Tail::flush;
@@ -37,8 +38,8 @@ struct WindowFormerOptions {
   std::function<int64_t(int64_t)> positions;  // elements of a sample
 };
 
-/// The size of a window that opens now. A ramp moves from its first to its last value in equal steps, each value held for
-/// the same time, the last one reached at `over`.
+/// The size of a window that opens now. A ramp moves from its first to its last value in equal steps, each
+/// value held for the same time, the last one reached at `over`.
 int64_t window_size_at(const plan::WindowSize& size, double ramp_clock);
 
 /// Positions [begin, end) of one epoch's order.
@@ -50,12 +51,12 @@ struct Run {
 };
 
 struct WindowExtent {
-  std::vector<Run> runs;       // micro_batches: one per global micro-batch; other units: one per epoch touched
-  bool complete = true;        // false: the stream ended before the window did
-  bool continues = false;      // the rest of a window that an earlier call left open
-  bool tail = false;           // flush ended it before it reached its size
-  bool ends_epoch = false;     // nothing more of the epoch of its last sample will be dealt
-  int64_t lost_samples = 0;    // left out since the extent before
+  std::vector<Run> runs;     // micro_batches: one per global micro-batch; other units: one per epoch touched
+  bool complete = true;      // false: the stream ended before the window did
+  bool continues = false;    // the rest of a window that an earlier call left open
+  bool tail = false;         // flush ended it before it reached its size
+  bool ends_epoch = false;   // nothing more of the epoch of its last sample will be dealt
+  int64_t lost_samples = 0;  // left out since the extent before
 };
 
 /// Walks over the epochs, window by window.
@@ -76,9 +77,13 @@ class ExtentWalker {
 
  private:
   bool in_micro_batches() const { return options_.window.unit == plan::WindowSize::Unit::micro_batches; }
-  int64_t measure(int64_t epoch, int64_t position) const;
+  struct Stretch {
+    int64_t end;    // first position not taken
+    int64_t units;  // in the window's unit
+  };
+  Stretch walk(int64_t epoch, int64_t begin, int64_t enough) const;
   int64_t micro_batches_left(int64_t position) const;
-  bool fits(int64_t position, int64_t epoch, int64_t size) const;
+  bool fits(int64_t epoch, int64_t position, int64_t size) const;
   void check_options() const;
   void check_reachable() const;
   int64_t gather(WindowExtent& extent, int64_t missing);
@@ -91,8 +96,9 @@ class ExtentWalker {
   Cursor cursor_;
 };
 
-/// Finished windows in `epochs` whole epochs, by counting alone. A ramp is followed as if every window were applied.
-/// Throws loop::Error (findings) for a ramp over a clock that cannot be foreseen (seconds, evaluations), and as ExtentWalker.
+/// Finished windows in `epochs` whole epochs, by counting alone. A ramp is followed as if every window were
+/// applied. Throws loop::Error (findings) for a ramp over a clock that cannot be foreseen (seconds,
+/// evaluations), and as ExtentWalker.
 int64_t count_windows(const WindowFormerOptions& options, int64_t epochs);
 
 }  // namespace loop::data

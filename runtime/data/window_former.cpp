@@ -9,13 +9,16 @@ namespace {
 using Unit = plan::WindowSize::Unit;
 
 // Rows of rank `rank` among `samples` dealt in turn, the first to rank 0.
-int64_t share(int64_t samples, int64_t ranks, int64_t rank) { return samples / ranks + (rank < samples % ranks); }
+int64_t share(int64_t samples, int64_t ranks, int64_t rank) {
+  return samples / ranks + (rank < samples % ranks);
+}
 
 }  // namespace
 
 WindowFormer::WindowFormer(WindowFormerOptions options) : walker_(std::move(options)) {}
 
-// Deals samples (in global order) to the ranks in turn and appends this rank's micro-batches, as many as the fullest rank's.
+// Deals samples (in global order) to the ranks in turn and appends this rank's micro-batches, as many as the
+// fullest rank's.
 void WindowFormer::deal_run(const std::vector<int64_t>& order, WindowPlan& plan) const {
   const WindowFormerOptions& options = walker_.options();
   const int64_t samples = static_cast<int64_t>(order.size());
@@ -27,7 +30,8 @@ void WindowFormer::deal_run(const std::vector<int64_t>& order, WindowPlan& plan)
     MicroBatchPlan micro;
     const int64_t first = std::min(mine, k * b);
     const int64_t rows = std::min(b, mine - first);
-    for (int64_t i = first; i < first + rows; ++i) micro.samples.push_back(order[i * options.ranks + options.rank]);
+    for (int64_t i = first; i < first + rows; ++i)
+      micro.samples.push_back(order[i * options.ranks + options.rank]);
     if (options.short_policy == plan::ShortPolicy::pad) micro.padding_rows = b - rows;
     plan.micro.push_back(std::move(micro));
   }
@@ -63,17 +67,25 @@ WindowPlan WindowFormer::deal(const WindowExtent& extent) const {
   return plan;
 }
 
-WindowPlan WindowFormer::next(double ramp_clock) { return deal(walker_.next(ramp_clock, std::nullopt)); }
+WindowPlan WindowFormer::next(double ramp_clock) {
+  return deal(walker_.next(ramp_clock, std::nullopt));
+}
 
 WindowFormer::Bounded WindowFormer::next_until(int64_t epochs, double ramp_clock) {
   const WindowExtent extent = walker_.next(ramp_clock, epochs);
   return {deal(extent), extent.complete};
 }
 
-Cursor WindowFormer::cursor() const { return walker_.cursor(); }
+Cursor WindowFormer::cursor() const {
+  return walker_.cursor();
+}
 
-void WindowFormer::restore(const Cursor& cursor) { walker_.restore(cursor); }
+void WindowFormer::restore(const Cursor& cursor) {
+  walker_.restore(cursor);
+}
 
-int64_t WindowFormer::lost_samples() const { return walker_.cursor().lost_samples; }
+int64_t WindowFormer::lost_samples() const {
+  return walker_.cursor().lost_samples;
+}
 
 }  // namespace loop::data
