@@ -23,7 +23,8 @@ class Findings {
   void add(Finding finding) { findings_.push_back(std::move(finding)); }
   bool empty() const { return findings_.empty(); }
 
-  /// Marks a byte of the text as already reported: what the parser then says about the same statement is only a consequence.
+  /// Marks a byte of the text as already reported: what the parser then says about the same statement is only
+  /// a consequence.
   void mark(uint32_t offset) { marks_.push_back(offset); }
   void sort_marks();
   /// Whether a mark lies in [begin, end). Call after sort_marks().

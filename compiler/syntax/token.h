@@ -1,4 +1,5 @@
-// The words and marks of a text, as plain values: what the folder's stages before and beside the parser work on.
+// The words and marks of a text, as plain values: what the folder's stages before and beside the parser work
+// on.
 #pragma once
 
 #include <cstdint>

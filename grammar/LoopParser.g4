@@ -1,0 +1,63 @@
+// Statements and values of a .loop file. Which names exist, and where, is not the grammar's business: semantic analysis has
+// one table per block. Every decision is LL(1), so there is no ambiguity and no slow prediction.
+//
+// SEP stands between statements; the statement filter (compiler/syntax/statements.h) makes it from newlines and `;`.
+parser grammar LoopParser;
+
+options { tokenVocab = LoopLexer; }
+
+file       : items EOF ;
+expression : expr EOF ;
+
+items : item? ( SEP item? )* ;
+
+item : useItem | whenItem | headItem ;
+
+// `use std.optimizers.adamw`, `use ..shared.base`; the second form is a key of that name.
+useItem : USE ( DOT* path | assignment clause* ) ;
+
+// `when finite { … }`; the second form is a key of that name.
+whenItem : WHEN ( expr block | assignment clause* ) ;
+
+// `window { … }`, `tail = flush`, `step adamw(…) on plain`, `loop x extends y { … }`, `m <- …`, `schedule f(…) = …`
+headItem : headWord secondWord? args? extension? assignment? clause* block? ;
+
+headWord   : NAME | ON | EVERY | PER | EXTENDS | IN ;
+secondWord : NAME | USE | IN ;
+extension  : EXTENDS path ;
+assignment : ( ASSIGN | LEFT_ARROW ) expr ;
+block      : LBRACE items RBRACE ;
+
+clause
+  : ON word ( COMMA word )*
+  | EVERY expr
+  | WHEN expr
+  | PER ( NUMBER | path args? )
+  ;
+
+// A comma may follow the last argument or element. Between two commas there must be one: checked when the tree is built.
+args  : LPAREN ( arg ( COMMA arg? )* )? RPAREN ;
+arg   : expr ( ( COLON | ASSIGN ) expr )? range? ;
+range : IN ( LBRACKET | LPAREN ) expr COMMA expr ( RBRACKET | RPAREN ) ;
+
+// Operators are read flat and ordered by their precedence when the tree is built (compiler/syntax/precedence.h): a chain of
+// any length needs no recursion.
+expr
+  : IF expr THEN expr ELSE expr
+  | operand ( ( RIGHT_ARROW | OR | AND | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL | EQUAL | NOT_EQUAL | PLUS | MINUS | STAR | SLASH | CARET ) operand )*
+  ;
+
+operand : ( MINUS | NOT )* primary ;
+
+primary
+  : NUMBER NAME?
+  | PERCENT
+  | STRING
+  | path args?
+  | LPAREN expr RPAREN
+  | LBRACKET ( expr ( COMMA expr? )* )? RBRACKET
+  ;
+
+path : word ( DOT word )* ;
+
+word : NAME | USE | WHEN | ON | EVERY | PER | EXTENDS | IN ;
