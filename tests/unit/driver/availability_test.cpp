@@ -72,7 +72,7 @@ TEST_CASE("availability: what the runtime has gives no finding") {
   CHECK(findings(spec, 1).empty());
 }
 
-TEST_CASE("availability: device, ranks, number formats") {
+TEST_CASE("availability: device, ranks (L991 when they differ), number formats") {
   CHECK(says(finding([](auto& s) { s.device.value = plan::Device::cuda; }), "GPU"));
   CHECK(says(finding([](auto& s) { s.ranks.value = 2; }), "several processes"));
   CHECK(says(finding([](auto& s) { s.dtype.value = plan::Dtype::bf16; }), "bf16 parameters"));
