@@ -1,0 +1,68 @@
+// Factors as data: a number times powers of symbols. Everything the normalisation algebra says is said in these.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <map>
+#include <string>
+
+namespace loop::check {
+
+enum class Symbol {
+  loss_scale,        // S; index: which reading of it (it changes at every update_scale)
+  micro_batches,     // K as configured
+  counted,           // this window's K, empty micro-batches included
+  ranks,             // R
+  count_global,      // N_t; index: count class
+  count_rank,        // N_r of the rank that the contribution comes from
+  count_rank_after,  // N_r of the rank that holds it, multiplied on after a reduction: ranks differ
+  count_micro,       // n_rk
+  opaque             // a sum that is no product; index makes it unique
+};
+
+struct Atom {
+  Symbol symbol = Symbol::ranks;
+  int index = 0;
+  /// Counts only: as the window's `loss` operations added them up (a `loss` executed twice counts twice), not as they are.
+  bool added = false;
+  friend auto operator<=>(const Atom&, const Atom&) = default;
+};
+
+class Monomial {
+ public:
+  Monomial() = default;
+  explicit Monomial(double number) : number_(number) {}
+  static Monomial of(Atom atom, int exponent = 1);
+
+  double number() const { return number_; }
+  const std::map<Atom, int>& powers() const { return powers_; }
+  int exponent(Atom atom) const;
+  /// Sum of the exponents of every atom of this symbol.
+  int total_exponent(Symbol symbol) const;
+  bool contains(Symbol symbol) const;
+
+  Monomial& operator*=(const Monomial& other);
+  friend Monomial operator*(Monomial a, const Monomial& b) { return a *= b; }
+  Monomial inverse() const;
+  Monomial to_power(int exponent) const;
+  /// Same powers, numbers ignored.
+  bool same_powers(const Monomial& other) const { return powers_ == other.powers_; }
+  /// Equal up to rounding of the number.
+  bool equals(const Monomial& other) const;
+  bool is_one() const { return equals(Monomial()); }
+  void add_number_of(const Monomial& other) { number_ += other.number_; }
+
+  /// Every atom replaced by what `replace` gives for it (itself: `Monomial::of(atom)`).
+  Monomial substituted(const std::function<Monomial(Atom)>& replace) const;
+  /// Without the powers of one symbol.
+  Monomial without(Symbol symbol) const;
+
+ private:
+  double number_ = 1;
+  std::map<Atom, int> powers_;
+};
+
+/// "S·R / (N·K)"; `name` spells an atom.
+std::string to_text(const Monomial& monomial, const std::function<std::string(Atom)>& name);
+
+}  // namespace loop::check

@@ -1,0 +1,43 @@
+#include "compiler/check/typestate/analysis.h"
+
+#include <algorithm>
+
+#include "compiler/check/typestate/effects.h"
+#include "compiler/check/typestate/judge.h"
+#include "compiler/check/typestate/scenarios.h"
+
+namespace loop::check {
+namespace {
+
+std::optional<Finding> first_fault(const sema::Spec& spec, const Facts& facts, const Scenario& scenario, const Repairs& repairs) {
+  Choices choices;
+  do {
+    const std::vector<WindowTrace> traces = execute(spec, facts, scenario, repairs, choices);
+    for (const WindowTrace& trace : traces) {
+      const JudgeContext context{spec, facts, repairs, traces, trace, all_operations(spec)};
+      if (std::optional<Finding> finding = judge(context)) return finding;
+    }
+  } while (choices.next());
+  return std::nullopt;
+}
+
+/// Each fault takes away a possibility, so that this is never reached by a spec a person wrote.
+constexpr int kMostFaults = 50;
+
+}  // namespace
+
+void analyze_program(const sema::Spec& spec, diagnostics::Engine& engine) {
+  const Facts facts = facts_of(spec);
+  Repairs repairs;
+  int faults = 0;
+  for (const Scenario& scenario : scenarios(spec, facts)) {
+    while (std::optional<Finding> finding = first_fault(spec, facts, scenario, repairs)) {
+      report(*finding, engine);
+      if (!finding->repair || ++faults == kMostFaults) return;
+      finding->repair(repairs);
+    }
+  }
+  report_effects(spec, facts, scenarios(spec, facts).front(), repairs, faults > 0, engine);
+}
+
+}  // namespace loop::check

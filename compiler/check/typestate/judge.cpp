@@ -1,0 +1,80 @@
+#include "compiler/check/typestate/judge.h"
+
+#include <algorithm>
+
+namespace loop::check {
+
+Comparison JudgeContext::compare(const Gradient& gradient) const {
+  Comparison result = check::compare(gradient, trace.window, trace.micro_batches, trace.empty_micro, facts.one_rank(),
+                                     facts.classes.size(), identities());
+  if (repairs.scale) result.scale.reset();
+  if (repairs.factor) result.factor.reset();
+  return result;
+}
+
+std::string JudgeContext::micro(int index) const {
+  const bool last = index == trace.micro_batches;
+  if (facts.micro_batches && !trace.tail) {
+    const int64_t all = *facts.micro_batches;
+    return "micro-batch " + std::to_string(last ? all : index) + " of " + std::to_string(all);
+  }
+  if (trace.tail) return "micro-batch " + std::to_string(index) + " of " + std::to_string(trace.micro_batches);
+  if (last && index > 1) return "the last micro-batch";
+  return "micro-batch " + std::to_string(index);
+}
+
+std::string JudgeContext::micros(const std::vector<int>& indices) const {
+  if (indices.size() == 1) return micro(indices.front());
+  if (static_cast<int>(indices.size()) == trace.micro_batches) return "every micro-batch";
+  const bool first_ones = indices.front() == 1;
+  if (first_ones && static_cast<int>(indices.size()) == trace.micro_batches - 1) return "every micro-batch but the last";
+  if (!first_ones && static_cast<int>(indices.size()) == trace.micro_batches - 1) return "every micro-batch but the first";
+  std::string text = micro(indices.front());
+  for (size_t i = 1; i < indices.size(); ++i) text += ", " + micro(indices[i]);
+  return text;
+}
+
+std::string JudgeContext::window_words() const {
+  if (trace.kind == WindowKind::nonfinite) return "in a window with a non-finite gradient";
+  if (trace.kind == WindowKind::empty) return "in a window without a counted unit";
+  if (trace.tail) return "in the short window at an epoch's end";
+  return "";
+}
+
+const sema::Operation* JudgeContext::first(plan::OpKind kind) const {
+  for (const sema::Operation* operation : operations) {
+    if (operation->op.kind == kind && !repairs.disabled.count(operation)) return operation;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> JudgeContext::groups_of(const sema::Operation& operation) const {
+  std::vector<std::string> names;
+  for (const sema::Group& group : spec.groups) {
+    if (group.group.frozen) continue;
+    const std::vector<std::string>& on = operation.op.groups;
+    if (on.empty() || std::find(on.begin(), on.end(), group.group.name) != on.end()) names.push_back(group.group.name);
+  }
+  return names;
+}
+
+base::Span JudgeContext::update_span() const { return spec.update.written ? spec.update.span : spec.name_span; }
+
+int last_backward(const WindowTrace& trace) {
+  for (int i = static_cast<int>(trace.events.size()) - 1; i >= 0; --i) {
+    if (trace.events[i].entry->gradient_effect == operations::GradientEffect::accumulates) return i;
+  }
+  return -1;
+}
+
+std::optional<Finding> judge(const JudgeContext& context) {
+  using Question = std::optional<Finding> (*)(const JudgeContext&);
+  static constexpr Question kQuestions[] = {judge_graph, judge_guards, judge_inside_window, judge_clips,
+                                            judge_steps, judge_scaler, judge_clocks};
+  for (const Question question : kQuestions) {
+    if (std::optional<Finding> finding = question(context)) return finding;
+  }
+  return std::nullopt;
+}
+
+}  // namespace loop::check

@@ -1,0 +1,55 @@
+// Compares what one execution of the program did with what the reference does, and names the first difference.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/check/finding.h"
+#include "compiler/check/normalisation/compare.h"
+#include "compiler/check/typestate/executor.h"
+
+namespace loop::check {
+
+struct JudgeContext {
+  const sema::Spec& spec;
+  const Facts& facts;
+  const Repairs& repairs;
+  const std::vector<WindowTrace>& traces;
+  const WindowTrace& trace;                  // the window that is judged, one of `traces`
+  std::vector<const sema::Operation*> operations;
+
+  const operations::Entry& entry(const sema::Operation& operation) const { return operations::entry(operation.op.kind); }
+  Identities identities() const { return Identities(facts, {trace.tail, false, trace.times_added}); }
+  Comparison compare(const Gradient& gradient) const;
+
+  /// "micro-batch 2 of 4"
+  std::string micro(int index) const;
+  /// "micro-batches 1 to 3 of 4", for a list of indices.
+  std::string micros(const std::vector<int>& indices) const;
+  /// "in the last window of an epoch", "in a window with a non-finite gradient" …; empty for an ordinary one.
+  std::string window_words() const;
+  /// The first operation of this kind in the text that is not disabled; null when there is none.
+  const sema::Operation* first(plan::OpKind kind) const;
+  /// Names of the trainable groups that an operation acts on.
+  std::vector<std::string> groups_of(const sema::Operation& operation) const;
+  /// Where something that should stand in `update` would stand.
+  base::Span update_span() const;
+  base::Span span_of(const sema::Operation& operation) const { return operation.span; }
+};
+
+/// Index of the last event that accumulates; -1 without one.
+int last_backward(const WindowTrace& trace);
+
+/// In the order in which they are asked. Each gives the first fault of its kind or nothing.
+std::optional<Finding> judge_graph(const JudgeContext& context);
+std::optional<Finding> judge_guards(const JudgeContext& context);
+std::optional<Finding> judge_inside_window(const JudgeContext& context);
+std::optional<Finding> judge_clips(const JudgeContext& context);
+std::optional<Finding> judge_steps(const JudgeContext& context);
+std::optional<Finding> judge_scaler(const JudgeContext& context);
+std::optional<Finding> judge_clocks(const JudgeContext& context);
+
+std::optional<Finding> judge(const JudgeContext& context);
+
+}  // namespace loop::check

@@ -1,0 +1,98 @@
+// forward → loss → scale_loss → backward within one micro-batch, and guards around what all ranks must do together.
+#include <algorithm>
+
+#include "compiler/check/typestate/condition.h"
+#include "compiler/check/typestate/judge.h"
+
+namespace loop::check {
+namespace {
+
+using diagnostics::Code;
+using operations::Collective;
+using plan::OpKind;
+
+const Event* earlier_in_micro(const WindowTrace& trace, const Event& event, OpKind kind) {
+  for (const Event& other : trace.events) {
+    if (&other == &event) return nullptr;
+    if (other.micro == event.micro && other.operation->op.kind == kind) return &other;
+  }
+  return nullptr;
+}
+
+bool reads_global_count(const plan::Operation& op) {
+  if (op.kind == OpKind::loss) return op.loss_mode == plan::LossMode::normalized;
+  return std::any_of(op.factor.powers.begin(), op.factor.powers.end(), [](const plan::Power& power) {
+    return power.symbol == plan::Power::Symbol::count_global || power.symbol == plan::Power::Symbol::micro_batches_counted;
+  });
+}
+
+bool needs_all_ranks(const Event& event) {
+  switch (event.entry->collective) {
+    case Collective::always: return true;
+    case Collective::when_synchronising: return event.synchronises;
+    case Collective::when_counts_are_global: break;
+    case Collective::never: break;
+  }
+  if (reads_global_count(event.operation->op)) return true;
+  // What changes a gradient or a scaler on some ranks only makes the ranks differ.
+  return event.entry->where != operations::Where::micro;
+}
+
+}  // namespace
+
+std::optional<Finding> judge_graph(const JudgeContext& context) {
+  if (context.repairs.graph) return std::nullopt;
+  for (const Event& event : context.trace.events) {
+    if (event.need_met || context.repairs.excused.count(event.operation)) continue;
+    const sema::Operation& operation = *event.operation;
+    const Event* closed = earlier_in_micro(context.trace, event, OpKind::backward);
+    switch (operation.op.kind) {
+      case OpKind::loss: {
+        Finding finding(Code::L122, operation.span);
+        if (closed) finding.also(closed->operation->span, "this closed the graph; another `loss` needs another `forward`");
+        finding.help("write `forward` before `loss`");
+        return finding;
+      }
+      case OpKind::scale_loss: {
+        if (closed) continue;  // no effect, see judge_effects
+        return Finding(Code::L123, operation.span).help("write `loss` before `scale_loss`");
+      }
+      case OpKind::backward: {
+        if (closed) {
+          return Finding(Code::L125, operation.span)
+              .also(closed->operation->span, "the graph is closed here")
+              .help("delete one of them");
+        }
+        return Finding(Code::L124, operation.span).help("write `loss` before `backward`");
+      }
+      default:
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> judge_guards(const JudgeContext& context) {
+  for (const Event& event : context.trace.events) {
+    if (event.rank_dependent && !context.facts.one_rank() && needs_all_ranks(event)) {
+      return Finding(Code::L208, event.guard->name_span, {std::string(event.entry->name)})
+          .says("a rank's own count decides here")
+          .also(event.operation->span, "all ranks must get here, or none")
+          .note("a rank that skips it leaves the others waiting, or steps with another gradient than they do")
+          .help("let it run: a micro-batch without counted units contributes zero and still takes part");
+    }
+  }
+  // `finite` has no value before the first verdict of the window.
+  for (const Event& event : context.trace.events) {
+    if (!event.guard || context.repairs.excused.count(event.guard) || event.verdict) continue;
+    const std::set<std::string> variables = plan::variables(event.guard->op.condition);
+    if (!variables.count("finite")) continue;
+    const sema::Operation* guard = event.guard;
+    return Finding(Code::L127, guard->name_span, {"finite"})
+        .help("write the guard after `unscale` or `step`")
+        .then([guard](Repairs& repairs) { repairs.excused.insert(guard); });
+  }
+  return std::nullopt;
+}
+
+}  // namespace loop::check

@@ -1,0 +1,225 @@
+// Operations of the window's end that stand inside the window, and clips in the wrong place.
+#include <algorithm>
+
+#include "compiler/check/typestate/judge.h"
+
+namespace loop::check {
+namespace {
+
+using diagnostics::Code;
+using operations::GradientEffect;
+using plan::OpKind;
+
+bool holds_window(const Gradient& gradient, int window) {
+  return std::any_of(gradient.parts().begin(), gradient.parts().end(),
+                     [&](const Part& part) { return part.window == window; });
+}
+
+/// The step that uses what a clip at `from` leaves, for a group; -1 when none follows.
+int next_step(const JudgeContext& context, int from, const std::string& group) {
+  const std::vector<Event>& events = context.trace.events;
+  for (int i = from + 1; i < static_cast<int>(events.size()); ++i) {
+    if (events[i].entry->gradient_effect != GradientEffect::applies) continue;
+    const std::vector<std::string> groups = context.groups_of(*events[i].operation);
+    if (std::find(groups.begin(), groups.end(), group) != groups.end()) return i;
+  }
+  return -1;
+}
+
+bool same_clip(const plan::Operation& a, const plan::Operation& b) {
+  return a.kind == b.kind && a.limit == b.limit && a.groups == b.groups;
+}
+
+/// Another clip that says the same and acts in the right place for this group.
+bool done_elsewhere(const JudgeContext& context, const Event& clip, const std::string& group) {
+  const std::vector<Event>& events = context.trace.events;
+  for (int i = 0; i < static_cast<int>(events.size()); ++i) {
+    const Event& other = events[i];
+    if (&other == &clip || !same_clip(other.operation->op, clip.operation->op)) continue;
+    if (next_step(context, i, group) >= 0 &&
+        (context.repairs.excused.count(other.operation) || context.compare(other.gradient).right())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_index, int step_index, const Comparison& there) {
+  const sema::Operation* operation = clip.operation;
+  const auto excuse = [operation](Repairs& repairs) { repairs.excused.insert(operation); };
+  // What changes the gradient between the clip and the step is what the clip should have waited for.
+  const Event* unscale = nullptr;
+  const Event* multiply = nullptr;
+  const Event* reduction = nullptr;
+  const Event* backward = nullptr;
+  for (int i = clip_index + 1; i < step_index; ++i) {
+    const Event& event = context.trace.events[i];
+    if (event.operation->op.kind == OpKind::unscale && !unscale) unscale = &event;
+    if ((event.operation->op.kind == OpKind::normalize || event.operation->op.kind == OpKind::scale_grad) && !multiply) {
+      multiply = &event;
+    }
+    if (event.operation->op.kind == OpKind::reduce && !reduction) reduction = &event;
+    if (event.operation->op.kind == OpKind::backward && !backward) backward = &event;
+  }
+  if (backward && (there.empty || !there.missing.empty() || !there.stale_windows.empty())) {
+    const std::string what = there.empty ? "the gradient is empty here"
+                                         : context.micros(there.missing.empty() ? std::vector<int>{1} : there.missing) + " is still to come";
+    return Finding(Code::L105, operation->span, {what})
+        .also(backward->operation->span, "this adds to the gradient afterwards")
+        .note(context.micro(std::max(clip.micro, 1)) + ": what is accumulated so far is clipped, then more is added")
+        .help("write `clip` in `update`, before `step`")
+        .then(excuse);
+  }
+  if (there.scale && unscale) {
+    return Finding(Code::L110, operation->span)
+        .says("the gradient is still S times too large here")
+        .also(unscale->operation->span, "divided by the loss scale only here")
+        .note("with S = 65536 a gradient of norm 3 is clipped from 196608 to the limit, and `unscale` then leaves limit/65536")
+        .help("write `unscale` before `clip`")
+        .then(excuse);
+  }
+  if (!there.local.empty() && reduction) {
+    return Finding(Code::L209, operation->span)
+        .also(reduction->operation->span, "the gradient is summed over ranks only here")
+        .note("each rank clips by the norm of its own gradient, so their factors differ")
+        .help("write the reduction before `clip`")
+        .then(excuse);
+  }
+  if (multiply) {
+    return Finding(Code::L111, operation->span, {std::string(multiply->entry->name)})
+        .also(multiply->operation->span, "multiplied here, after the clip")
+        .note("a limit for the mean gradient then acts on a sum, and twice the window's count halves it")
+        .help("write `" + std::string(multiply->entry->name) + "` before `clip`")
+        .then(excuse);
+  }
+  const Event* later = unscale ? unscale : reduction ? reduction : backward;
+  return Finding(Code::L111, operation->span, {later ? std::string(later->entry->name) : "a later operation"})
+      .help("write `clip` directly before `step`")
+      .then(excuse);
+}
+
+std::optional<Finding> disagreeing_clips(const JudgeContext& context) {
+  const std::vector<Event>& events = context.trace.events;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i].entry->gradient_effect != GradientEffect::clips) continue;
+    for (size_t j = i + 1; j < events.size(); ++j) {
+      const plan::Operation& a = events[i].operation->op;
+      const plan::Operation& b = events[j].operation->op;
+      if (a.kind != b.kind || same_clip(a, b)) continue;
+      if (context.repairs.excused.count(events[j].operation)) continue;
+      const std::vector<std::string> first = context.groups_of(*events[i].operation);
+      for (const std::string& group : context.groups_of(*events[j].operation)) {
+        if (std::find(first.begin(), first.end(), group) == first.end()) continue;
+        const sema::Operation* second = events[j].operation;
+        return Finding(Code::L134, second->span, {a.kind == OpKind::clip_norm ? "norm" : "value", group})
+            .also(events[i].operation->span, "the other one")
+            .help("keep one of them, or give each its own groups with `on`")
+            .then([second](Repairs& repairs) {
+              repairs.excused.insert(second);
+              repairs.disabled.insert(second);
+            });
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Finding> judge_inside_window(const JudgeContext& context) {
+  if (context.trace.kind == WindowKind::empty) return std::nullopt;
+  const int last = last_backward(context.trace);
+  const bool zero_in_update = std::any_of(context.trace.events.begin(), context.trace.events.end(), [](const Event& event) {
+    return event.micro == 0 && event.entry->gradient_effect == GradientEffect::zeroes;
+  });
+  for (int i = 0; i < last; ++i) {
+    const Event& event = context.trace.events[i];
+    const sema::Operation* operation = event.operation;
+    if (event.entry->gradient_effect == GradientEffect::applies) {
+      const int to_come = context.trace.micro_batches - event.micro;
+      const std::string count = context.facts.micro_batches && to_come > 0
+                                    ? std::to_string(*context.facts.micro_batches - event.micro)
+                                    : "some";
+      return Finding(Code::L101, operation->span, {count})
+          .says("executed for " + context.micro(event.micro))
+          .note("the micro-batches after it see other parameters: this is no longer the gradient of one window")
+          .help("write `step` in `update`")
+          .then([operation](Repairs& repairs) {
+            repairs.disabled.insert(operation);
+            repairs.steps = true;
+          });
+    }
+    if (event.entry->gradient_effect == GradientEffect::zeroes && holds_window(event.gradient, context.trace.window)) {
+      std::vector<int> lost;
+      for (const Part& part : event.gradient.parts()) {
+        if (part.window == context.trace.window && std::find(lost.begin(), lost.end(), part.micro) == lost.end()) {
+          lost.push_back(part.micro);
+        }
+      }
+      return Finding(Code::L102, operation->span, {context.micros(lost)})
+          .says("executed for " + context.micro(event.micro))
+          .note("only what comes after the last `zero_grad` reaches `step`: accumulation has no effect")
+          .help("write `zero_grad` in `update`, after `step`")
+          .then([operation, zero_in_update](Repairs& repairs) {
+            if (zero_in_update) repairs.disabled.insert(operation);
+            if (!zero_in_update) repairs.to_end.push_back(operation);
+          });
+    }
+    if (event.entry->verdict == operations::Verdict::needs && context.facts.fp16 && !context.repairs.scaler) {
+      return Finding(Code::L106, operation->span)
+          .says("executed for " + context.micro(event.micro))
+          .note("after it the loss is multiplied by another S, and one `unscale` cannot divide by both")
+          .help("write `update_scale` in `update`, after `step`")
+          .then([operation](Repairs& repairs) {
+            repairs.disabled.insert(operation);
+            repairs.scaler = true;
+          });
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> judge_clips(const JudgeContext& context) {
+  if (context.trace.kind != WindowKind::normal) return std::nullopt;
+  const std::vector<Event>& events = context.trace.events;
+  for (int i = 0; i < static_cast<int>(events.size()); ++i) {
+    const Event& clip = events[i];
+    if (clip.entry->gradient_effect != GradientEffect::clips || context.repairs.excused.count(clip.operation)) continue;
+    const sema::Operation* operation = clip.operation;
+    const Comparison there = context.compare(clip.gradient);
+    for (const std::string& group : context.groups_of(*operation)) {
+      const int step = next_step(context, i, group);
+      if (step < 0) {
+        if (done_elsewhere(context, clip, group) || context.repairs.steps) continue;
+        std::string of_group = context.groups_of(*operation).size() == 1 ? "" : " on `" + group + "`";
+        Finding finding(Code::L114, operation->span, {of_group});
+        for (const Event& other : events) {
+          const std::vector<std::string> groups = context.groups_of(*other.operation);
+          if (other.entry->gradient_effect == GradientEffect::applies &&
+              std::find(groups.begin(), groups.end(), group) != groups.end()) {
+            finding.also(other.operation->span, "the gradient is used here");
+            break;
+          }
+        }
+        if (finding.labels.empty()) continue;  // no step at all: that is the fault
+        return finding.help("write `clip` before `step`").then([operation](Repairs& repairs) {
+          repairs.excused.insert(operation);
+        });
+      }
+      if (there.right()) continue;
+      const Comparison then = context.compare(events[step].gradient);
+      const bool empty_there = there.empty && !then.empty;
+      if (empty_there && done_elsewhere(context, clip, group)) continue;
+      const bool changed = (there.scale.has_value() != then.scale.has_value()) ||
+                           (there.factor.has_value() != then.factor.has_value()) ||
+                           (there.factor && then.factor && !there.factor->quotient.equals(then.factor->quotient)) ||
+                           (there.scale && then.scale && !there.scale->scale.equals(then.scale->scale)) ||
+                           there.local != then.local || there.missing != then.missing || there.empty != then.empty;
+      // An unchanged wrong gradient is the step's fault, and reported there.
+      if (changed) return misplaced_clip(context, clip, i, step, there);
+    }
+  }
+  return disagreeing_clips(context);
+}
+
+}  // namespace loop::check
