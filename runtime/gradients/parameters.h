@@ -17,11 +17,13 @@ namespace loop::gradients {
 struct Slot {
   std::string name;                      // "blocks.0.norm1.weight"
   std::vector<std::string> other_names;  // of the same storage
-  torch::Tensor parameter;               // view into the group's parameter arena
-  int64_t offset = 0;                    // elements from the start of the arena
-  int64_t size = 0;                      // elements
-  bool touched = false;                  // a backward reached it in the current window
-  int64_t step = 0;                      // applied updates of this parameter
+  torch::Tensor parameter;  // the model's own tensor: its data is a view into the group's parameter arena,
+                            // its grad one into the gradient arena
+  std::vector<torch::Tensor> aliases;  // further tensor objects over the same elements, tied by hand
+  int64_t offset = 0;                  // elements from the start of the arena
+  int64_t size = 0;                    // elements
+  bool touched = false;                // a backward reached it in the current window
+  int64_t step = 0;                    // applied updates of this parameter
 };
 
 /// A maximal run of neighbouring slots that are touched and share their step count: updated by one kernel
@@ -53,9 +55,11 @@ struct NonfiniteReport {
 /// All trainable parameters of a model, partitioned into groups by the plan's predicates.
 class Parameters {
  public:
-  /// Converts the model to `dtype`, moves parameters into arenas, sets requires_grad = false on frozen ones,
-  /// installs hooks that set `touched`. Throws loop::Error (findings), naming parameters, when the groups are
-  /// no partition or one of them is empty.
+  /// Converts the model's floating-point tensors to `dtype` (buffers stay where they are), moves trainable
+  /// parameters into arenas, sets requires_grad = false on frozen ones, installs hooks that set `touched`.
+  /// No groups mean one group "all" of everything. A frozen group has no arena and does not appear in
+  /// `groups()`. A tied tensor is matched by its first name. Throws loop::Error (findings), naming
+  /// parameters, when the groups are no partition, one of them is empty, or nothing is left to train.
   Parameters(std::shared_ptr<Model> model, const std::vector<plan::Group>& groups, torch::Dtype dtype);
   ~Parameters();
   Parameters(const Parameters&) = delete;
@@ -67,8 +71,10 @@ class Parameters {
   int64_t trainable_elements() const;
   int64_t frozen_elements() const;
 
-  /// Writes zeros into the gradients of every group; clears `touched` when `window_starts`.
+  /// Writes zeros into the gradients of every group. The touched bits stay: a zero gradient is not an absent
+  /// one.
   void zero_gradients();
+  /// Called when a window starts: no backward has reached anything yet.
   void clear_touched();
   /// Multiplies the gradients of the named groups (all when empty) by `factor`.
   void scale_gradients(const std::vector<std::string>& group_names, double factor);
@@ -76,20 +82,31 @@ class Parameters {
   /// gradient is.
   double gradient_norm(const std::vector<std::string>& group_names) const;
   /// Multiplies by min(1, limit/‖g‖) over the named groups together, without epsilon; a norm of 0 gives 1.
-  /// Returns the norm before.
+  /// Returns the norm before. When the norm is not finite nothing is changed: limit/∞ would turn every finite
+  /// gradient into an innocent zero.
   double clip_norm(const std::vector<std::string>& group_names, double limit);
-  /// Clamps every element to [-limit, limit]; returns how many were changed.
+  /// Clamps every finite element to [-limit, limit]; returns how many were changed. Elements that are not
+  /// finite stay, so that the step's verdict still sees them.
   int64_t clip_value(const std::vector<std::string>& group_names, double limit);
-  /// The first slot with a gradient that is not finite, in order.
+  /// The first touched slot with a gradient that is not finite, in order.
   NonfiniteReport first_nonfinite() const;
   /// Copies of the gradients, for tests and `verify`: all groups, one flat FP64 tensor in slot order.
   torch::Tensor flat_gradient() const;
   torch::Tensor flat_parameters() const;
+  /// Throws loop::Error (internal), naming the parameter, when the model's parameter or its gradient no
+  /// longer lies in the arena (something called `to(…)` on the model, or assigned `grad`): updates would then
+  /// move memory nobody reads.
+  void check_storage() const;
 
  private:
+  struct Hooks;
+
+  void install_hooks();
+  std::vector<const ParameterGroup*> select(const std::vector<std::string>& group_names) const;
+
   std::shared_ptr<Model> model_;
   std::vector<ParameterGroup> groups_;
-  std::vector<std::shared_ptr<void>> accumulators_;  // keep the autograd nodes that carry the hooks alive
+  std::shared_ptr<Hooks> hooks_;
   int64_t frozen_elements_ = 0;
 };
 

@@ -1,0 +1,179 @@
+#include "runtime/gradients/passes.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <condition_variable>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "loop/error.h"
+
+namespace loop::gradients {
+namespace {
+
+constexpr int64_t kChunkElements = 16384;
+// Below this a second thread costs more than it saves (measured: 20 µs to wake one, 0.4 ns per element).
+constexpr int64_t kElementsPerThread = 1 << 17;
+
+struct Chunk {
+  size_t piece = 0;
+  int64_t offset = 0;  // from the start of the piece's memory
+  int64_t size = 0;
+};
+
+std::vector<Chunk> cut(const std::vector<Piece>& pieces) {
+  std::vector<Chunk> chunks;
+  for (size_t p = 0; p < pieces.size(); ++p)
+    for (int64_t start = 0; start < pieces[p].size; start += kChunkElements)
+      chunks.push_back({p, pieces[p].offset + start, std::min(kChunkElements, pieces[p].size - start)});
+  return chunks;
+}
+
+/// Runs `work(chunk index)` for all chunks. Chunks are claimed one by one, so a helper thread that starts
+/// late, or never, delays nobody; the caller waits for claimed chunks only. Uses the library's own pool:
+/// at::parallel_for would need this file to be built with the OpenMP that the library was built with.
+void for_each_chunk(size_t count, int64_t elements, const std::function<void(size_t)>& work) {
+  struct Shared {
+    std::atomic<size_t> next{0};
+    size_t done = 0;
+    std::mutex mutex;
+    std::condition_variable finished;
+  };
+  const auto shared = std::make_shared<Shared>();
+  // `work` is only touched for a claimed chunk, that is, before the caller returns.
+  const auto claim = [shared, count, work_address = &work] {
+    size_t mine = 0;
+    for (size_t i = shared->next++; i < count; i = shared->next++, ++mine) (*work_address)(i);
+    if (!mine) return;
+    const std::lock_guard lock(shared->mutex);
+    shared->done += mine;
+    shared->finished.notify_one();
+  };
+  const int64_t threads = std::min<int64_t>(at::get_num_threads(), elements / kElementsPerThread);
+  for (int64_t i = 1; i < threads; ++i) at::launch(claim);
+  claim();
+  std::unique_lock lock(shared->mutex);
+  shared->finished.wait(lock, [&] { return shared->done == count; });
+}
+
+template <class Visit>
+void with_elements(const Piece& piece, Visit visit) {
+  if (piece.memory.scalar_type() == at::kFloat) {
+    visit(piece.memory.data_ptr<float>());
+  } else if (piece.memory.scalar_type() == at::kDouble) {
+    visit(piece.memory.data_ptr<double>());
+  } else {
+    throw Error(ErrorKind::internal, "A gradient is neither fp32 nor fp64");
+  }
+}
+
+/// One number per chunk.
+template <class T, class Of>
+std::vector<T> chunk_values(const std::vector<Piece>& pieces, Of of) {
+  const std::vector<Chunk> chunks = cut(pieces);
+  std::vector<T> values(chunks.size());
+  int64_t elements = 0;
+  for (const Piece& piece : pieces) elements += piece.size;
+  for_each_chunk(chunks.size(), elements, [&](size_t i) {
+    with_elements(pieces[chunks[i].piece],
+                  [&](auto* memory) { values[i] = of(memory + chunks[i].offset, chunks[i].size); });
+  });
+  return values;
+}
+
+/// Pairwise sum: error grows with the logarithm of the number of chunks, and the order is fixed.
+double tree_sum(const double* values, size_t count) {
+  if (count == 0) return 0;
+  if (count == 1) return values[0];
+  return tree_sum(values, count / 2) + tree_sum(values + count / 2, count - count / 2);
+}
+
+template <class T>
+double sum_of_squares(const T* x, int64_t size, double scale) {
+  constexpr int64_t kLanes = 8;
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const double value = static_cast<double>(x[i + lane]) * scale;
+      lanes[lane] += value * value;
+    }
+  for (; i < size; ++i) {
+    const double value = static_cast<double>(x[i]) * scale;
+    lanes[i % kLanes] += value * value;
+  }
+  return tree_sum(lanes, kLanes);
+}
+
+double squares(const std::vector<Piece>& pieces, double scale) {
+  const auto values = chunk_values<double>(
+      pieces, [scale](const auto* x, int64_t size) { return sum_of_squares(x, size, scale); });
+  return tree_sum(values.data(), values.size());
+}
+
+/// Largest magnitude; NaN when there is one.
+double largest(const std::vector<Piece>& pieces) {
+  const auto values = chunk_values<double>(pieces, [](const auto* x, int64_t size) {
+    double most = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const double magnitude = std::abs(static_cast<double>(x[i]));
+      if (!(magnitude <= most)) most = std::isnan(most) ? most : magnitude;
+    }
+    return most;
+  });
+  double most = 0;
+  for (const double value : values)
+    if (!(value <= most)) most = std::isnan(most) ? most : value;
+  return most;
+}
+
+}  // namespace
+
+double euclidean_norm(const std::vector<Piece>& pieces) {
+  const double sum = squares(pieces, 1);
+  // The usual case: far from where squares overflow or lose digits.
+  if (sum > 1e-280 && sum < 1e300) return std::sqrt(sum);
+  const double most = largest(pieces);
+  if (most == 0 || !std::isfinite(most)) return most;
+  // Scaling by a power of two rounds nothing.
+  const int exponent = std::clamp(std::ilogb(most), -1000, 1000);
+  return std::ldexp(std::sqrt(squares(pieces, std::ldexp(1.0, -exponent))), exponent);
+}
+
+size_t first_nonfinite_piece(const std::vector<Piece>& pieces) {
+  const auto bad = chunk_values<char>(pieces, [](const auto* x, int64_t size) -> char {
+    // x − x is 0 for a finite x and NaN otherwise, and NaN stays in a sum.
+    auto poison = x[0] - x[0];
+    for (int64_t i = 1; i < size; ++i) poison += x[i] - x[i];
+    return poison != 0;
+  });
+  const std::vector<Chunk> chunks = cut(pieces);
+  for (size_t i = 0; i < chunks.size(); ++i)
+    if (bad[i]) return chunks[i].piece;
+  return pieces.size();
+}
+
+int64_t clamp_finite(const std::vector<Piece>& pieces, double limit) {
+  const auto changed = chunk_values<int64_t>(pieces, [limit](auto* x, int64_t size) {
+    using T = std::remove_reference_t<decltype(*x)>;
+    const T bound = static_cast<T>(limit);
+    int64_t count = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      if (std::isfinite(x[i]) && std::abs(x[i]) > bound) {
+        x[i] = std::copysign(bound, x[i]);
+        ++count;
+      }
+    }
+    return count;
+  });
+  int64_t total = 0;
+  for (const int64_t count : changed) total += count;
+  return total;
+}
+
+}  // namespace loop::gradients
