@@ -76,7 +76,13 @@ class StatementErrorStrategy : public antlr4::ANTLRErrorStrategy {
 
   static Part part(Parser* parser) {
     const antlr4::ParserRuleContext* rule = parser->getContext();
-    if (rule->getRuleIndex() == LoopParser::RuleUseItem) return Part::use;
+    const bool in_use =
+        rule->getRuleIndex() == LoopParser::RuleItem && rule->start->getType() == LoopParser::USE;
+    if (in_use) return Part::use;
+    // A comma may follow too, but the parser has left the loop that takes it.
+    if (rule->getRuleIndex() == LoopParser::RuleArgs) return Part::args;
+    const bool in_list = rule->getRuleIndex() == LoopParser::RulePrimary;
+    if (in_list && rule->start->getType() == LoopParser::LBRACKET) return Part::list;
     const bool only_word = rule->children.size() == 1 && rule->getRuleIndex() == LoopParser::RuleClause;
     if (only_word && rule->start->getType() == LoopParser::PER) return Part::per;
     return Part::other;
@@ -84,11 +90,10 @@ class StatementErrorStrategy : public antlr4::ANTLRErrorStrategy {
 
   static StatementForm form(LoopParser::ItemContext* item) {
     if (item == nullptr) return StatementForm::none;
-    auto* head = dynamic_cast<LoopParser::HeadItemContext*>(item->children.front());
-    if (head == nullptr) return StatementForm::other;
-    const size_t last = dynamic_cast<antlr4::ParserRuleContext*>(head->children.back())->getRuleIndex();
-    if (last == LoopParser::RuleHeadWord || last == LoopParser::RuleSecondWord) return StatementForm::bare;
-    return last == LoopParser::RuleAssignment ? StatementForm::assigned : StatementForm::other;
+    auto* last = dynamic_cast<antlr4::ParserRuleContext*>(item->children.back());
+    if (last == nullptr) return StatementForm::bare;
+    return last->getRuleIndex() == LoopParser::RuleAssignment ? StatementForm::assigned
+                                                              : StatementForm::other;
   }
 
   /// Goes to the end of the statement that began with token `first`. Blocks on the way are parsed, so that

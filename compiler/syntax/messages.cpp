@@ -73,6 +73,9 @@ std::string in_words(const std::set<TokenKind>& accepted) {
   return base::enumerate(words);
 }
 
+constexpr const char* kArrowHelp =
+    "`<-` gives a state its next value; to compare with a negative number write `< -`";
+
 void add_value_helps(const Place& place, Finding& finding) {
   const TokenKind before = place.kind_before();
   const TokenKind found = place.kind();
@@ -101,10 +104,14 @@ Finding unexpected_in_statement(const ParsedText& parsed, size_t at, Part part,
     return finding;
   }
   std::string wanted = wants_value ? "a value" : in_words(accepted);
+  if (part == Part::args) wanted = is_word(place.kind_before()) ? "`:`, `,` or `)`" : "`,` or `)`";
+  if (part == Part::list) wanted = "`,` or `]`";
   if (part == Part::use) wanted = "a module's name";
   if (part == Part::per) wanted = "a unit or a number";
   if (at > 0 && place.ends_statement()) wanted += " after " + place.before();
-  return {Code::L001, place.span(), {wanted, place.found()}, "", {}, {}};
+  Finding finding{Code::L001, place.span(), {wanted, place.found()}, "", {}, {}};
+  if (place.kind() == TokenKind::left_arrow) finding.helps.emplace_back(kArrowHelp);
+  return finding;
 }
 
 Finding unexpected_after_statement(const ParsedText& parsed, size_t at, StatementForm before) {
@@ -125,8 +132,7 @@ Finding unexpected_after_statement(const ParsedText& parsed, size_t at, Statemen
   if (before == StatementForm::assigned && found == TokenKind::assign)
     finding.helps.emplace_back("`==` compares");
   if (before == StatementForm::assigned && found == TokenKind::left_arrow) {
-    finding.helps.emplace_back(
-        "`<-` gives a state its next value; to compare with a negative number write `< -`");
+    finding.helps.emplace_back(kArrowHelp);
   }
   if (place.kind_before() == TokenKind::right_paren && found == TokenKind::name) {
     finding.helps.emplace_back("a unit stands directly after a number, as in `4 micro_batches`");

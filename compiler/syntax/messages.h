@@ -18,7 +18,7 @@ enum class StatementForm {
 };
 
 /// The kind and place of the statement's part in which the parser stopped.
-enum class Part { other, use, per };
+enum class Part { other, use, per, args, list };
 
 /// `at` is the index of the token that was not accepted, `tokens.size()` at the end of the file; `accepted`
 /// what the grammar takes there.

@@ -78,7 +78,8 @@ class StatementFilter {
       while (!brackets_.empty() && brackets_.back().unmatched) brackets_.pop_back();
       if (!brackets_.empty() && brackets_.back().kind != TokenKind::left_brace) return;
     }
-    if (goes_on_before(upcoming(i, 0))) return;
+    const bool foreign_comment = upcoming(i, 0) == TokenKind::slash && upcoming(i, 1) == TokenKind::slash;
+    if (goes_on_before(upcoming(i, 0)) && !foreign_comment) return;
     if (goes_on_after(before) && !statement_starts(i)) return;
     separate(tokens_[i]);
   }

@@ -73,18 +73,16 @@ class TreeBuilder {
     // Blocks reset `failed_` for their own items; what counts here is this statement without its block.
     const bool outer_failed = failed_;
     failed_ = false;
-    auto* form = static_cast<ParserRuleContext*>(rule->children[0]);
-    auto* last = form->children.back();
-    auto* block_rule = dynamic_cast<LoopParser::BlockContext*>(last);
-    switch (form->getRuleIndex()) {
-      case LoopParser::RuleUseItem:
-        result->node = use_item(form);
+    auto* block_rule = dynamic_cast<LoopParser::BlockContext*>(rule->children.back());
+    switch (token(first_index(rule)).kind) {
+      case TokenKind::use_word:
+        result->node = use_item(rule);
         break;
-      case LoopParser::RuleWhenItem:
-        result->node = when_item(form);
+      case TokenKind::when_word:
+        result->node = when_item(rule);
         break;
       default:
-        result->node = head_item(form);
+        result->node = head_item(rule);
     }
     const bool failed = failed_ || marked(rule, block_rule);
     failed_ = outer_failed;
@@ -135,15 +133,14 @@ class TreeBuilder {
 
   ast::Head head_item(ParserRuleContext* rule) {
     ast::Head head;
-    for (ParseTree* child : rule->children) {
-      auto* part = static_cast<ParserRuleContext*>(child);
+    head.keyword = name(first_index(rule));
+    for (size_t i = 1; i < rule->children.size(); ++i) {
+      if (is_terminal(rule->children[i])) {
+        head.name = name(index_of(rule->children[i]));
+        continue;
+      }
+      auto* part = static_cast<ParserRuleContext*>(rule->children[i]);
       switch (part->getRuleIndex()) {
-        case LoopParser::RuleHeadWord:
-          head.keyword = name(first_index(part));
-          break;
-        case LoopParser::RuleSecondWord:
-          head.name = name(first_index(part));
-          break;
         case LoopParser::RuleArgs: {
           size_t height = 0;
           head.args = args(part, height);
@@ -189,7 +186,7 @@ class TreeBuilder {
       case TokenKind::on_word:
         result.kind = ast::ClauseKind::on;
         for (size_t i = 1; i < rule->children.size(); i += 2) {
-          result.names.push_back(name(first_index(static_cast<ParserRuleContext*>(rule->children[i]))));
+          result.names.push_back(name(index_of(rule->children[i])));
         }
         return result;
       case TokenKind::every_word:
@@ -212,7 +209,7 @@ class TreeBuilder {
     ast::Path result;
     result.span = span(rule);
     for (size_t i = 0; i < rule->children.size(); i += 2) {
-      result.parts.push_back(name(first_index(static_cast<ParserRuleContext*>(rule->children[i]))));
+      result.parts.push_back(name(index_of(rule->children[i])));
     }
     return result;
   }
@@ -317,20 +314,22 @@ class TreeBuilder {
       const size_t height = std::max({condition.height, then_value.height, else_value.height});
       return value(ast::Conditional{condition.expr, then_value.expr, else_value.expr}, span(rule), height);
     }
-    auto* first = static_cast<ParserRuleContext*>(rule->children[0]);
-    if (rule->children.size() == 1 && first->children.size() == 1) return primary(first->children[0]);
+    if (rule->children.size() == 1) return primary(rule->children[0]);
     OperatorRow row;
-    for (size_t i = 0; i < rule->children.size(); i += 2) {
-      if (i > 0) {
-        const size_t op = index_of(rule->children[i - 1]);
-        row.binary(token(op).kind, span(op, op));
+    bool wants_operand = true;
+    for (ParseTree* child : rule->children) {
+      if (!is_terminal(child)) {
+        row.operand(primary(child));
+        wants_operand = false;
+        continue;
       }
-      auto* operand = static_cast<ParserRuleContext*>(rule->children[i]);
-      for (size_t k = 0; k + 1 < operand->children.size(); ++k) {
-        const size_t op = index_of(operand->children[k]);
+      const size_t op = index_of(child);
+      if (wants_operand) {
         row.prefix(token(op).kind, span(op, op));
+      } else {
+        row.binary(token(op).kind, span(op, op));
+        wants_operand = true;
       }
-      row.operand(primary(operand->children.back()));
     }
     Value result = row.finish();
     if (row.error()) report(*row.error());

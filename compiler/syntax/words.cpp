@@ -25,6 +25,7 @@ std::string shown(std::string_view characters) {
   constexpr size_t kLongest = 24;
   const auto first = static_cast<unsigned char>(characters.front());
   if (first < 0x20 || first == 0x7F) return "a control character";
+  if (first == '`') return "a backquote";
   if (characters.size() > kLongest) return "this text";
   return "`" + std::string(characters) + "`";
 }
