@@ -15,7 +15,7 @@ using diagnostics::Engine;
 using sema::Span;
 
 // What the runtime has, by the names a spec uses.
-const std::vector<std::string> kModels = {"cnn", "gpt", "mlp"};
+const std::vector<std::string> kModels = {"cnn", "gpt", "linear", "mlp"};
 const std::vector<std::string> kSources = {"bin", "csv", "idx", "lines", "npy", "text"};
 const std::vector<std::string> kLosses = {"bce_with_logits", "cross_entropy", "l1", "mse", "z_loss"};
 const std::vector<std::string> kOptimizers = {"std.optimizers.adam", "std.optimizers.adamw",
@@ -48,7 +48,6 @@ class Report {
     window();
     for (const sema::Operation& operation : spec_.micro.operations) steps(operation);
     for (const sema::Operation& operation : spec_.update.operations) steps(operation);
-    averages();
     what_lasts();
   }
 
@@ -101,7 +100,9 @@ class Report {
       missing(spec_.init_weights.span, "starting from a file of weights", "use `init = random`");
     }
     if (spec_.batch_norm.value == plan::BatchNorm::across_ranks) {
-      missing(spec_.batch_norm.span, "BatchNorm across ranks", "use `batch_norm = per_micro` or `frozen`");
+      missing(spec_.batch_norm.span, "BatchNorm across ranks", "use `batch_norm = per_micro`");
+    } else if (spec_.batch_norm.value == plan::BatchNorm::frozen) {
+      missing(spec_.batch_norm.span, "frozen BatchNorm", "use `batch_norm = per_micro`");
     }
   }
 
@@ -145,15 +146,6 @@ class Report {
       one_of(operation.span, "the update rule " + quoted(last_part(operation.op.rule.optimizer)), available);
     }
     for (const sema::Operation& inner : operation.body) steps(inner);
-  }
-
-  void averages() {
-    for (const sema::Average& average : spec_.averages) {
-      if (average.average.buffers) {
-        missing(average.span, "an average of the buffers",
-                "leave `buffers` out: the parameters are then averaged alone");
-      }
-    }
   }
 
   void what_lasts() {

@@ -17,7 +17,7 @@
 namespace loop::driver {
 namespace {
 
-constexpr std::chrono::minutes kInspectionLimit{10};  // reading a large corpus takes a while
+constexpr std::chrono::minutes kLookLimit{10};  // reading a large corpus takes a while
 
 struct PlanOptions {
   SpecRequest request;
@@ -41,7 +41,7 @@ std::optional<planner::ModelSize> model_size(const sema::Spec& spec) {
 
 /// Asks the runtime what it finds in the data. Throws UsageError with what it says is wrong.
 planner::DataFacts data_facts(const plan::Plan& plan) {
-  const Answer answer = ask(inspect_command(require_looprun()), kInspectionLimit, plan::to_json(plan).dump());
+  const Answer answer = ask(facts_command(require_looprun()), kLookLimit, plan::to_json(plan).dump());
   if (answer.timed_out) throw UsageError("the data could not be looked at within ten minutes");
   if (!answer.good()) {
     const size_t end = answer.errors.find_last_not_of('\n');

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <system_error>
 
@@ -40,12 +41,30 @@ Ended wait_for(pid_t child) {
   return {WEXITSTATUS(status), 0};
 }
 
-volatile std::sig_atomic_t g_child = 0;  // the only state a signal handler can reach
+// All that a signal handler can reach.
+volatile std::sig_atomic_t g_child = 0;
+volatile std::sig_atomic_t g_shares_terminal = 0;  // what the terminal sends reaches the child by itself
+volatile std::sig_atomic_t g_last_passed_s = -2;
 
-/// A signal from the terminal (si_code > 0: sent by the kernel) goes to the whole process group, so the child
-/// has it already.
 void pass_on(int signal, siginfo_t* info, void*) {
-  if (info->si_code <= 0 && g_child > 0) ::kill(static_cast<pid_t>(g_child), signal);
+  const bool from_terminal = info->si_code > 0;  // sent by the kernel
+  if (g_child <= 0 || (from_terminal && g_shares_terminal)) return;
+  // Who ends a job often signals both the process and its group (as `timeout` does): to the child that is one
+  // request, since a second one means "at once".
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto second = static_cast<std::sig_atomic_t>(now.tv_sec);
+  if (second - g_last_passed_s > 1) ::kill(static_cast<pid_t>(g_child), signal);
+  g_last_passed_s = second;
+}
+
+/// True when this process' group is the one that a terminal's keys act on.
+bool in_foreground_of_terminal() {
+  const int terminal = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (terminal < 0) return false;
+  const bool foreground = ::tcgetpgrp(terminal) == ::getpgrp();
+  ::close(terminal);
+  return foreground;
 }
 
 constexpr std::array<int, 3> kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
@@ -68,6 +87,7 @@ class PassingSignals {
   PassingSignals& operator=(const PassingSignals&) = delete;
   ~PassingSignals() {
     g_child = 0;
+    g_last_passed_s = -2;
     for (size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals[i], &old_[i], nullptr);
   }
 
@@ -112,6 +132,8 @@ Ended run_in_foreground(const std::vector<std::string>& command, const std::stri
   const std::vector<char*> argv = arguments(command);
   int report[2];  // the child writes why it could not start; closed by a successful exec
   if (::pipe2(report, O_CLOEXEC) != 0) fail("pipe");
+  const bool shares_terminal = in_foreground_of_terminal();
+  g_shares_terminal = shares_terminal ? 1 : 0;
   const PassingSignals passing;
   pid_t child = 0;
   {
@@ -121,6 +143,7 @@ Ended run_in_foreground(const std::vector<std::string>& command, const std::stri
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);
       if (::getppid() != parent) ::_exit(127);  // it died before we could ask to be told
+      if (!shares_terminal) ::setpgid(0, 0);    // signals to our group then come through us, and once
       blocked.restore();                        // handlers are reset by exec, the mask is not
       ::dup2(::fileno(file.get()), STDIN_FILENO);
       ::execv(argv.front(), argv.data());

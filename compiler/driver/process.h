@@ -13,10 +13,10 @@ struct Ended {
   int signal = 0;  // the signal that ended it
 };
 
-/// Runs a program with `input` as its standard input and our own standard output and error, and waits. A
-/// signal that asks to end (SIGINT, SIGTERM, SIGHUP) and was sent to this process alone is passed on; Ctrl-C
-/// at a terminal reaches both by itself. The program is told to end when this process dies. Throws
-/// std::system_error when it cannot be started.
+/// Runs a program with `input` as its standard input and our own standard output and error, and waits. Ctrl-C
+/// at a terminal reaches both by itself; any other SIGINT, SIGTERM or SIGHUP to this process is passed on,
+/// once for a burst of them. The program is told to end when this process dies. Throws std::system_error when
+/// it cannot be started.
 Ended run_in_foreground(const std::vector<std::string>& command, const std::string& input);
 
 /// What a program printed. `started` is false when there is no such program.

@@ -17,13 +17,13 @@ std::filesystem::path require_looprun() {
 }
 
 std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out) {
-  std::vector<std::string> command = {looprun.string(), kPlanOnStandardInput};
+  std::vector<std::string> command = {looprun.string(), "--plan", kPlanOnStandardInput};
   if (!out.empty()) command.insert(command.end(), {"--out", out});
   return command;
 }
 
-std::vector<std::string> inspect_command(const std::filesystem::path& looprun) {
-  return {looprun.string(), kPlanOnStandardInput, "--facts-json"};
+std::vector<std::string> facts_command(const std::filesystem::path& looprun) {
+  return {looprun.string(), "--plan", kPlanOnStandardInput, "--facts"};
 }
 
 std::vector<std::string> version_command(const std::filesystem::path& looprun) {

@@ -15,7 +15,7 @@ std::filesystem::path require_looprun();
 std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out);
 
 /// Looks at data and model of the plan on standard input and prints the counts as JSON.
-std::vector<std::string> inspect_command(const std::filesystem::path& looprun);
+std::vector<std::string> facts_command(const std::filesystem::path& looprun);
 
 /// Prints versions and devices as JSON.
 std::vector<std::string> version_command(const std::filesystem::path& looprun);

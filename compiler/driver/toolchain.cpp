@@ -119,8 +119,8 @@ std::vector<Finding> runtime() {
   }
   std::vector<Finding> findings;
   const std::string version = facts.contains("version") ? shown(facts["version"]) : "";
-  Finding runtime{"runtime", version, State::good, path->string()};
-  if (version != LOOP_VERSION) {
+  Finding runtime{"runtime", version.empty() ? "looprun" : "looprun " + version, State::good, path->string()};
+  if (!version.empty() && version != LOOP_VERSION) {
     runtime.state = State::wrong;
     runtime.remark =
         path->string() + " is of another version than loopc " LOOP_VERSION "; build both together";

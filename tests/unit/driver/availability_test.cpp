@@ -93,6 +93,7 @@ TEST_CASE("availability: models, initial weights, BatchNorm") {
   CHECK(says(finding([](auto& s) { s.model.facts.recompute = true; }), "recompute"));
   CHECK(says(finding([](auto& s) { s.init_weights.value = "w.safetensors"; }), "file of weights"));
   CHECK(says(finding([](auto& s) { s.batch_norm.value = plan::BatchNorm::across_ranks; }), "across ranks"));
+  CHECK(says(finding([](auto& s) { s.batch_norm.value = plan::BatchNorm::frozen; }), "frozen BatchNorm"));
 }
 
 TEST_CASE("availability: sources, losses, units") {
@@ -116,13 +117,8 @@ TEST_CASE("availability: update rules, also those inside `when`") {
              "`lion`"));
 }
 
-TEST_CASE("availability: memory, averages of buffers, checkpoints, resume") {
+TEST_CASE("availability: memory, checkpoints, resume") {
   CHECK(says(finding([](auto& s) { s.window.oom.value = plan::OomPolicy::halve; }), "oom = halve"));
-  CHECK(says(finding([](auto& s) {
-               s.averages.push_back({});
-               s.averages[0].average.buffers = true;
-             }),
-             "buffers"));
   CHECK(says(finding([](auto& s) { s.checkpoint.value = plan::Checkpoint{}; }), "`checkpoint`"));
   CHECK(says(finding([](auto& s) { s.resume.value = "auto"; }), "`resume`"));
 }
