@@ -20,6 +20,8 @@ struct DataInfo {
   int64_t outputs = 0;               // real-valued targets per sample
   int64_t context = 0;               // longest sequence
   std::vector<int64_t> input_shape;  // without the batch dimension: {1, 28, 28}, {features}
+  std::vector<std::string> class_names;  // of classes written as words in the data, by class number; else empty
+  std::vector<std::string> notes;        // what was left out or cut, for a person ("12 tokens at the end …")
 };
 
 /// A finite, indexable set of samples. All members are safe to call from several threads at once after

@@ -1,0 +1,88 @@
+#include "loop/error.h"
+#include "runtime/data/arguments.h"
+#include "runtime/data/file.h"
+#include "runtime/data/npy_file.h"
+#include "runtime/data/sequence_source.h"
+#include "runtime/data/sources.h"
+
+namespace loop::data {
+namespace {
+
+std::string text_of(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + text + ")";
+}
+
+void check_finite(const NpyArray& array, const std::filesystem::path& file) {
+  const int64_t at = array.numbers.first_not_finite();
+  if (at < 0) return;
+  const int64_t row = at / (array.numbers.count / array.rows());
+  throw file_error(file, "row " + std::to_string(row) + " (from 0) has a number that is NaN or infinite",
+                   "remove or replace it before training");
+}
+
+// Class numbers from an integer array of one dimension.
+std::vector<int64_t> classes_of(const NpyArray& array, const std::filesystem::path& file) {
+  std::vector<int64_t> classes(array.numbers.count);
+  array.numbers.copy(0, array.numbers.count, classes.data());
+  for (size_t row = 0; row < classes.size(); ++row) {
+    if (classes[row] < 0) {
+      throw file_error(
+          file, "row " + std::to_string(row) + " (from 0) has the class " + std::to_string(classes[row]),
+          "number classes from 0");
+    }
+  }
+  return classes;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> make_npy(const plan::Component& component, const SourceContext& context) {
+  Arguments arguments(component);
+  const auto input_file = resolved(context.base_dir, arguments.text("inputs"));
+  const auto target_file = resolved(context.base_dir, arguments.text("targets"));
+  const Slice slice = arguments.slice("take");
+  arguments.refuse_others();
+
+  NpyArray inputs = read_npy(input_file);
+  NpyArray targets = read_npy(target_file);
+  if (inputs.rows() != targets.rows()) {
+    throw file_error(target_file,
+                     std::to_string(targets.rows()) + " targets do not go with " +
+                         std::to_string(inputs.rows()) + " inputs in " + input_file.string(),
+                     "the first dimension of both arrays is the sample");
+  }
+  ArrayData data;
+  const Slice::Bounds part = slice.of(inputs.rows());
+  if (part.begin == part.end || inputs.numbers.count == 0 || targets.numbers.count == 0) {
+    throw empty_part(input_file, slice, "an array of shape " + text_of(inputs.shape));
+  }
+  check_finite(inputs, input_file);
+  check_finite(targets, target_file);
+
+  data.info.input_shape = {inputs.shape.begin() + 1, inputs.shape.end()};
+  if (data.info.input_shape.empty()) data.info.input_shape = {1};
+  if (targets.shape.size() == 1 && targets.numbers.integral()) {
+    data.classes = classes_of(targets, target_file);
+    data.info.classes = number_of_classes(data.classes, context, target_file.string());
+  } else if (targets.shape.size() <= 2 && !targets.numbers.integral()) {
+    data.info.outputs = targets.shape.size() == 2 ? targets.shape[1] : 1;
+    data.values = targets.numbers;
+  } else {
+    throw file_error(target_file,
+                     std::string("its shape ") + text_of(targets.shape) + " of " +
+                         (targets.numbers.integral() ? "integers" : "real numbers") +
+                         " is not one of targets",
+                     "use integers of shape (samples) for classes, or real numbers of shape (samples) or "
+                     "(samples, outputs) "
+                     "for values");
+  }
+  data.inputs = inputs.numbers;
+  data.begin = part.begin;
+  data.end = part.end;
+  data.dtype = context.dtype;
+  return make_array_source(std::move(data));
+}
+
+}  // namespace loop::data

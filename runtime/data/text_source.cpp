@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "runtime/data/file.h"
+#include "runtime/data/sequence_source.h"
+#include "runtime/data/sources.h"
+
+namespace loop::data {
+namespace {
+
+class TextSource final : public SequenceSource {
+ public:
+  TextSource(const plan::Component& component, const SourceContext& context) {
+    Arguments arguments(component);
+    const auto file = resolved(context.base_dir, arguments.text("path"));
+    const std::string kind = arguments.choice("tokenizer", {"char", "byte"}, "");
+    const Slice slice = arguments.slice("take");
+    length_ = sequence_length(arguments, component.name, context);
+    arguments.refuse_others();
+
+    const std::string text = read_file(file);
+    const std::string_view whole[] = {text};
+    tokenizer_ = tokenizer_for(kind, whole, file, context);
+    ids_ = tokenizer_->encode(text, file);
+    const std::string unit = kind == "byte" ? " bytes" : " characters";
+    const std::string of = std::to_string(ids_.size()) + unit;
+    const Slice::Bounds part = slice.of(static_cast<int64_t>(ids_.size()));
+    if (part.begin == part.end) throw empty_part(file, slice, of);
+    ids_ = {ids_.begin() + part.begin, ids_.begin() + part.end};
+    // The last token is only ever a target.
+    const int64_t targets = static_cast<int64_t>(ids_.size()) - 1;
+    size_ = targets / length_;
+    if (size_ == 0) {
+      throw file_error(file,
+                       "take: " + slice.text() + " of " + of + " is " + std::to_string(ids_.size()) +
+                           ", too few for one sequence of " + std::to_string(length_) + " and the next" +
+                           (kind == "byte" ? " byte" : " character"),
+                       "use more text, or a smaller `length`");
+    }
+    if (const int64_t rest = targets % length_) {
+      info_.notes.push_back(file.string() + ": " + std::to_string(rest) + unit + " at the end of " +
+                            slice.text() + " do not fill a sequence of " + std::to_string(length_) +
+                            " and are left out");
+    }
+    info_.vocabulary = info_.classes = tokenizer_->vocabulary();
+    info_.context = length_;
+    info_.input_shape = {length_};
+  }
+
+  int64_t size() const override { return size_; }
+  int64_t positions(int64_t) const override { return length_; }
+
+ private:
+  void read(int64_t sample, int64_t* tokens) const override {
+    std::copy_n(ids_.begin() + sample * length_, length_ + 1, tokens);
+  }
+  int64_t empty_row_positions() const override { return length_; }
+
+  std::vector<int32_t> ids_;
+  int64_t length_ = 0;
+  int64_t size_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_text(const plan::Component& component, const SourceContext& context) {
+  return std::make_unique<TextSource>(component, context);
+}
+
+}  // namespace loop::data
