@@ -1,4 +1,5 @@
-// Everything that can be wrong in a loop whose words are all right: order, synchronisation, normalisation, tail, clocks …
+// Everything that can be wrong in a loop whose words are all right: order, synchronisation, normalisation,
+// tail, clocks …
 #pragma once
 
 #include "compiler/diagnostics/engine.h"

@@ -16,7 +16,8 @@ struct Total {
   int reductions = 0;
 };
 
-Total total_of(const Gradient& gradient, int window, int micro, int count_class, const Identities& identities) {
+Total total_of(const Gradient& gradient, int window, int micro, int count_class,
+               const Identities& identities) {
   Total total;
   for (const Part& part : gradient.parts()) {
     if (part.window != window || part.micro != micro || part.count_class != count_class) continue;
@@ -38,8 +39,8 @@ Total total_of(const Gradient& gradient, int window, int micro, int count_class,
 
 }  // namespace
 
-Comparison compare(const Gradient& gradient, int window, int micro_batches, int optional_micro, bool one_rank, size_t classes,
-                   const Identities& identities) {
+Comparison compare(const Gradient& gradient, int window, int micro_batches, int optional_micro, bool one_rank,
+                   size_t classes, const Identities& identities) {
   Comparison result;
   result.empty = true;
   for (const Part& part : gradient.parts()) {

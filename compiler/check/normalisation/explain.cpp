@@ -15,15 +15,23 @@ std::string count_name(const JudgeContext& context, const char* base, int count_
 
 std::string atom_text(const JudgeContext& context, Atom atom) {
   switch (atom.symbol) {
-    case Symbol::loss_scale: return "S";
-    case Symbol::micro_batches: return "K";
-    case Symbol::counted: return "K_w";
-    case Symbol::ranks: return "R";
-    case Symbol::count_global: return count_name(context, "N", atom.index);
+    case Symbol::loss_scale:
+      return "S";
+    case Symbol::micro_batches:
+      return "K";
+    case Symbol::counted:
+      return "K_w";
+    case Symbol::ranks:
+      return "R";
+    case Symbol::count_global:
+      return count_name(context, "N", atom.index);
     case Symbol::count_rank:
-    case Symbol::count_rank_after: return count_name(context, "N_r", atom.index);
-    case Symbol::count_micro: return count_name(context, "n_rk", atom.index);
-    case Symbol::opaque: return "…";
+    case Symbol::count_rank_after:
+      return count_name(context, "N_r", atom.index);
+    case Symbol::count_micro:
+      return count_name(context, "n_rk", atom.index);
+    case Symbol::opaque:
+      return "…";
   }
   return "";
 }
@@ -49,7 +57,8 @@ Monomial for_person(const Monomial& factor) {
 
 void show_legend(const Monomial& found, Finding& finding) {
   std::string legend = "N: the window's count over all ranks";
-  if (found.contains(Symbol::count_rank) || found.contains(Symbol::count_rank_after)) legend += "; N_r: this rank's";
+  if (found.contains(Symbol::count_rank) || found.contains(Symbol::count_rank_after))
+    legend += "; N_r: this rank's";
   if (found.contains(Symbol::count_micro)) legend += "; n_rk: this micro-batch's";
   if (found.contains(Symbol::micro_batches)) legend += "; K: micro-batches as configured";
   if (found.contains(Symbol::counted)) legend += "; K_w: micro-batches of this window";
@@ -62,7 +71,8 @@ bool right_in_full_windows(const JudgeContext& context, const FactorMismatch& mi
   if (mismatch.sum) return false;
   const Identities optimistic(context.facts, {false, true, context.trace.times_added});
   const Monomial found = optimistic.normal_form(mismatch.found.factor.without(Symbol::loss_scale));
-  const Monomial right = optimistic.normal_form(Monomial::of({Symbol::count_global, mismatch.count_class}, -1));
+  const Monomial right =
+      optimistic.normal_form(Monomial::of({Symbol::count_global, mismatch.count_class}, -1));
   return found.equals(right);
 }
 
@@ -71,9 +81,11 @@ std::string why_not_always_full(const JudgeContext& context, const FactorMismatc
   const bool counts_ranks = mismatch.found.factor.contains(Symbol::count_micro) ||
                             mismatch.found.factor.contains(Symbol::count_rank);
   if (context.trace.tail) return "with `tail = flush` the last window of an epoch has fewer micro-batches";
-  if (context.spec.window.size.value.ramp) return "the window's size grows, and so does its number of micro-batches";
+  if (context.spec.window.size.value.ramp)
+    return "the window's size grows, and so does its number of micro-batches";
   if (facts.short_micro_batches && counts_ranks) return "the last micro-batch of an epoch can be short";
-  if (facts.short_micro_batches) return "the last micro-batch of an epoch can be short (`data.short` is not `drop`)";
+  if (facts.short_micro_batches)
+    return "the last micro-batch of an epoch can be short (`data.short` is not `drop`)";
   return "windows differ in their counts";
 }
 
@@ -95,17 +107,18 @@ base::Span place(const sema::Operation* operation, const sema::Operation& step) 
 
 void show_factor(const JudgeContext& context, const FactorMismatch& mismatch, Finding& finding) {
   const Monomial found = for_person(mismatch.found.factor);
-  finding.note("c found:  " + text_of(context, found) + (mismatch.sum ? " + … (several summands)" : "") + "  (" +
-               context.micro(mismatch.micro) + ")");
+  finding.note("c found:  " + text_of(context, found) + (mismatch.sum ? " + … (several summands)" : "") +
+               "  (" + context.micro(mismatch.micro) + ")");
   finding.note("c needed: " + text_of(context, needed(context, mismatch.count_class)));
   show_legend(found, finding);
   const bool written = context.spec.micro.written || context.spec.update.written;
   for (const Origin& origin : mismatch.found.origins) {
     if (!origin.operation || origin.factor.is_one() || !written) continue;
     const std::string text = "× " + text_of(context, for_person(origin.factor));
-    const bool known = std::any_of(finding.labels.begin(), finding.labels.end(), [&](const diagnostics::Label& label) {
-      return label.span == origin.operation->span && label.text == text;
-    });
+    const bool known =
+        std::any_of(finding.labels.begin(), finding.labels.end(), [&](const diagnostics::Label& label) {
+          return label.span == origin.operation->span && label.text == text;
+        });
     if (known) continue;
     if (origin.operation->span == finding.span && finding.label.empty()) {
       finding.says(text);
@@ -115,12 +128,13 @@ void show_factor(const JudgeContext& context, const FactorMismatch& mismatch, Fi
   }
 }
 
-Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismatch, const sema::Operation& step,
-                       const sema::Operation* later_multiply) {
+Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismatch,
+                       const sema::Operation& step, const sema::Operation* later_multiply) {
   const Monomial& found = mismatch.found.factor;
   const int own = mismatch.count_class;
   const std::string needed_text = text_of(context, needed(context, own));
-  const int global = found.exponent({Symbol::count_global, own, false}) + found.exponent({Symbol::count_global, own, true});
+  const int global =
+      found.exponent({Symbol::count_global, own, false}) + found.exponent({Symbol::count_global, own, true});
   const bool constant = context.facts.classes.at(own).constant.has_value();
   const auto finish = [&](Finding finding) {
     show_factor(context, mismatch, finding);
@@ -134,22 +148,25 @@ Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismat
     const sema::Operation* origin = origin_of(mismatch, Symbol::micro_batches, -1);
     if (!origin) origin = origin_of(mismatch, Symbol::count_micro, -1);
     Finding finding(Code::L306, place(origin, step), {why_not_always_full(context, mismatch)});
-    finding.help("divide by the real count: `loss` as a sum and `normalize` in `update`, or `loss(normalized)`");
+    finding.help(
+        "divide by the real count: `loss` as a sum and `normalize` in `update`, or `loss(normalized)`");
     return finish(finding);
   }
   if (later_multiply) {
     return finish(Finding(Code::L113, step.span, {std::string(plan::name(later_multiply->op.kind))})
                       .also(later_multiply->span, "this comes too late")
-                      .help("write `" + std::string(plan::name(later_multiply->op.kind)) + "` before `clip` and `step`"));
+                      .help("write `" + std::string(plan::name(later_multiply->op.kind)) +
+                            "` before `clip` and `step`"));
   }
   if (found.contains(Symbol::count_micro)) {
     const sema::Operation* origin = origin_of(mismatch, Symbol::count_micro, -1);
-    return finish(
-        Finding(Code::L301, place(origin, step),
-                {context.micro(mismatch.micro), text_of(context, for_person(found.without(Symbol::loss_scale))), needed_text})
-            .note("with counts 2 and 6, each unit of the first micro-batch weighs three times one of the second; no later factor "
-                  "can repair that")
-            .help("take the sum (`loss`) and divide once by the window's count (`normalize`)"));
+    return finish(Finding(Code::L301, place(origin, step),
+                          {context.micro(mismatch.micro),
+                           text_of(context, for_person(found.without(Symbol::loss_scale))), needed_text})
+                      .note("with counts 2 and 6, each unit of the first micro-batch weighs three times one "
+                            "of the second; no later factor "
+                            "can repair that")
+                      .help("take the sum (`loss`) and divide once by the window's count (`normalize`)"));
   }
   if (found.contains(Symbol::count_rank_after)) {
     const sema::Operation* origin = origin_of(mismatch, Symbol::count_rank, 1);
@@ -176,13 +193,15 @@ Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismat
   if (global == 0 && !constant) {
     Finding finding(Code::L302, step.span, {class_name(context.spec, own)});
     if (by_k < 0) finding.note("dividing by the number of micro-batches does not replace the count");
-    finding.help(context.spec.count_classes.size() > 1 ? "write `loss(normalized)` in `micro`" : "write `normalize` before `clip` and `step`");
+    finding.help(context.spec.count_classes.size() > 1 ? "write `loss(normalized)` in `micro`"
+                                                       : "write `normalize` before `clip` and `step`");
     return finish(finding);
   }
   const bool count_right = constant || global == -1;
   if (!constant && global < -1) {
-    return finish(Finding(Code::L303, place(origin_of(mismatch, Symbol::count_global, -1), step), {"the count again"})
-                      .help("delete one of the two"));
+    return finish(
+        Finding(Code::L303, place(origin_of(mismatch, Symbol::count_global, -1), step), {"the count again"})
+            .help("delete one of the two"));
   }
   if (count_right && by_k < 0 && by_ranks == 0) {
     const sema::Operation* origin = origin_of(mismatch, Symbol::micro_batches, -1);
@@ -192,15 +211,20 @@ Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismat
                       .help("delete the factor"));
   }
   if (count_right && by_ranks < 0 && by_k == 0 && found.number() == needed(context, own).number()) {
-    return finish(Finding(Code::L305, place(origin_of(mismatch, Symbol::count_global, -1), step))
-                      .note("a mean over R ranks has divided by R already; with the global count the factor must be R/N")
-                      .help("use `normalize`, which knows the reduction, or multiply by `ranks`, or set `reduce = sum`"));
+    return finish(
+        Finding(Code::L305, place(origin_of(mismatch, Symbol::count_global, -1), step))
+            .note(
+                "a mean over R ranks has divided by R already; with the global count the factor must be R/N")
+            .help(
+                "use `normalize`, which knows the reduction, or multiply by `ranks`, or set `reduce = sum`"));
   }
   if (count_right && by_ranks > 0 && by_k == 0) {
     if (mismatch.reductions > 1) {
-      return finish(Finding(Code::L205, place(origin_of(mismatch, Symbol::ranks, 1), step), {context.micro(mismatch.micro)})
+      return finish(Finding(Code::L205, place(origin_of(mismatch, Symbol::ranks, 1), step),
+                            {context.micro(mismatch.micro)})
                         .note("a synchronising `backward` reduces everything accumulated so far")
-                        .help("synchronise the last micro-batch only: `sync_on(last) { … }` around `forward` and `backward`, or "
+                        .help("synchronise the last micro-batch only: `sync_on(last) { … }` around `forward` "
+                              "and `backward`, or "
                               "set `reduce = mean`, under which a repeated reduction only costs time"));
     }
     return finish(Finding(Code::L309, place(origin_of(mismatch, Symbol::ranks, 1), step))

@@ -7,9 +7,10 @@
 
 namespace loop::check {
 
-/// The fault behind a wrong factor at `step`. `later_multiply`: a normalize or scale_grad that comes after it, or null.
-Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismatch, const sema::Operation& step,
-                       const sema::Operation* later_multiply);
+/// The fault behind a wrong factor at `step`. `later_multiply`: a normalize or scale_grad that comes after
+/// it, or null.
+Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismatch,
+                       const sema::Operation& step, const sema::Operation* later_multiply);
 
 /// Adds "c found", "c needed" and the places of the factors.
 void show_factor(const JudgeContext& context, const FactorMismatch& mismatch, Finding& finding);

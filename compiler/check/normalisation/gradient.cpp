@@ -5,7 +5,9 @@
 namespace loop::check {
 namespace {
 
-Monomial ranks(int exponent) { return Monomial::of({Symbol::ranks, 0}, exponent); }
+Monomial ranks(int exponent) {
+  return Monomial::of({Symbol::ranks, 0}, exponent);
+}
 
 /// A holder's count in a replicated part, summed over the holders: Σ_r N_r = N, anything else is no product.
 Monomial sum_over_holders(const Monomial& factor, int* opaque_index) {
@@ -81,13 +83,27 @@ Monomial to_monomial(const plan::Factor& factor, int scale_reading) {
   for (const plan::Power& power : factor.powers) {
     Atom atom;
     switch (power.symbol) {
-      case Source::loss_scale: atom = {Symbol::loss_scale, scale_reading}; break;
-      case Source::micro_batches: atom = {Symbol::micro_batches, 0}; break;
-      case Source::micro_batches_counted: atom = {Symbol::counted, 0}; break;
-      case Source::ranks: atom = {Symbol::ranks, 0}; break;
-      case Source::count_global: atom = {Symbol::count_global, std::max(power.count_class, 0), true}; break;
-      case Source::count_rank: atom = {Symbol::count_rank, std::max(power.count_class, 0), true}; break;
-      case Source::count_micro: atom = {Symbol::count_micro, std::max(power.count_class, 0), true}; break;
+      case Source::loss_scale:
+        atom = {Symbol::loss_scale, scale_reading};
+        break;
+      case Source::micro_batches:
+        atom = {Symbol::micro_batches, 0};
+        break;
+      case Source::micro_batches_counted:
+        atom = {Symbol::counted, 0};
+        break;
+      case Source::ranks:
+        atom = {Symbol::ranks, 0};
+        break;
+      case Source::count_global:
+        atom = {Symbol::count_global, std::max(power.count_class, 0), true};
+        break;
+      case Source::count_rank:
+        atom = {Symbol::count_rank, std::max(power.count_class, 0), true};
+        break;
+      case Source::count_micro:
+        atom = {Symbol::count_micro, std::max(power.count_class, 0), true};
+        break;
     }
     result *= Monomial::of(atom, power.exponent);
   }

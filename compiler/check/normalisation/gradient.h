@@ -1,5 +1,5 @@
-// The accumulated gradient as the algebra sees it: which micro-batches of which window are in it, with which factor, and
-// whether each part is this rank's own or already the sum over all ranks.
+// The accumulated gradient as the algebra sees it: which micro-batches of which window are in it, with which
+// factor, and whether each part is this rank's own or already the sum over all ranks.
 #pragma once
 
 #include <string>
@@ -23,12 +23,12 @@ struct Summand {
 };
 
 struct Part {
-  int window = 0;        // counted from 0
-  int micro = 1;         // counted from 1
+  int window = 0;  // counted from 0
+  int micro = 1;   // counted from 1
   int count_class = 0;
   bool replicated = false;
   bool nonfinite = false;
-  int reductions = 0;    // how often it went through a reduction
+  int reductions = 0;  // how often it went through a reduction
   std::vector<Summand> summands;
 };
 
@@ -47,7 +47,8 @@ class Gradient {
   void clear() { parts_.clear(); }
   /// Removes what older windows left.
   void drop_before(int window);
-  /// Multiplies everything. On a replicated part a rank's own count is the holder's, no longer the contribution's.
+  /// Multiplies everything. On a replicated part a rank's own count is the holder's, no longer the
+  /// contribution's.
   void multiply(const Monomial& factor, const sema::Operation* operation);
   /// Local ×1 (mean: 1/R), replicated ×R (mean: 1). `only_new` leaves replicated parts alone.
   void reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new);

@@ -1,4 +1,5 @@
-// What counts are known to be equal to in one kind of window, so that two factors that look different can be seen to be the same.
+// What counts are known to be equal to in one kind of window, so that two factors that look different can be
+// seen to be the same.
 #pragma once
 
 #include <vector>
@@ -10,9 +11,10 @@ namespace loop::check {
 
 /// The window in which a factor is judged.
 struct WindowAlgebra {
-  bool tail = false;          // a short window at an epoch's end
-  bool optimistic = false;    // only full windows of full micro-batches: what a user has in mind who writes 1/K
-  /// Per count class, how often `loss` added each micro-batch's counts: a number when the same for all, 0 when it differs.
+  bool tail = false;        // a short window at an epoch's end
+  bool optimistic = false;  // only full windows of full micro-batches: what a user has in mind who writes 1/K
+  /// Per count class, how often `loss` added each micro-batch's counts: a number when the same for all, 0
+  /// when it differs.
   std::vector<int> times_added;
 };
 

@@ -8,7 +8,9 @@
 namespace loop::check {
 namespace {
 
-std::string number_text(double value) { return plan::to_text(plan::Expression::constant(value)); }
+std::string number_text(double value) {
+  return plan::to_text(plan::Expression::constant(value));
+}
 
 }  // namespace
 
@@ -48,7 +50,9 @@ Monomial& Monomial::operator*=(const Monomial& other) {
   return *this;
 }
 
-Monomial Monomial::inverse() const { return to_power(-1); }
+Monomial Monomial::inverse() const {
+  return to_power(-1);
+}
 
 Monomial Monomial::to_power(int exponent) const {
   Monomial result(std::pow(number_, exponent));
@@ -83,7 +87,8 @@ std::string to_text(const Monomial& monomial, const std::function<std::string(At
   const double number = monomial.number();
   const double reciprocal = number == 0 ? 0 : 1 / number;
   // 1/12 reads better than 0.08333333333333333.
-  if (std::abs(number) < 1 && number != 0 && std::abs(reciprocal - std::round(reciprocal)) < 1e-9 * std::abs(reciprocal)) {
+  if (std::abs(number) < 1 && number != 0 &&
+      std::abs(reciprocal - std::round(reciprocal)) < 1e-9 * std::abs(reciprocal)) {
     below.push_back(number_text(std::round(reciprocal)));
   } else if (number != 1) {
     above.push_back(number_text(number));

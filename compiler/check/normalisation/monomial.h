@@ -1,4 +1,5 @@
-// Factors as data: a number times powers of symbols. Everything the normalisation algebra says is said in these.
+// Factors as data: a number times powers of symbols. Everything the normalisation algebra says is said in
+// these.
 #pragma once
 
 #include <compare>
@@ -23,7 +24,8 @@ enum class Symbol {
 struct Atom {
   Symbol symbol = Symbol::ranks;
   int index = 0;
-  /// Counts only: as the window's `loss` operations added them up (a `loss` executed twice counts twice), not as they are.
+  /// Counts only: as the window's `loss` operations added them up (a `loss` executed twice counts twice), not
+  /// as they are.
   bool added = false;
   friend auto operator<=>(const Atom&, const Atom&) = default;
 };

@@ -9,7 +9,8 @@
 namespace loop::check {
 namespace {
 
-std::optional<Finding> first_fault(const sema::Spec& spec, const Facts& facts, const Scenario& scenario, const Repairs& repairs) {
+std::optional<Finding> first_fault(const sema::Spec& spec, const Facts& facts, const Scenario& scenario,
+                                   const Repairs& repairs) {
   Choices choices;
   do {
     const std::vector<WindowTrace> traces = execute(spec, facts, scenario, repairs, choices);

@@ -1,4 +1,5 @@
-// Both analyses of a loop's order and denominators: every scenario is executed and judged against the reference.
+// Both analyses of a loop's order and denominators: every scenario is executed and judged against the
+// reference.
 #pragma once
 
 #include "compiler/diagnostics/engine.h"

@@ -16,7 +16,7 @@ class Choices {
   bool next();
 
  private:
-  static constexpr size_t kMostOpen = 8;   // 2^8 executions at most
+  static constexpr size_t kMostOpen = 8;  // 2^8 executions at most
   std::vector<bool> script_;
   size_t position_ = 0;
   std::map<std::string, bool> answers_;

@@ -32,9 +32,12 @@ bool can_differ_between_ranks(const plan::Expression& condition) {
   return false;
 }
 
-bool holds(const plan::Expression& condition, const plan::Lookup& lookup, Choices& choices, const std::string& moment) {
+bool holds(const plan::Expression& condition, const plan::Lookup& lookup, Choices& choices,
+           const std::string& moment) {
   if (const std::optional<double> value = plan::evaluate(condition, lookup)) return *value != 0;
-  const auto operand = [&](size_t index) { return holds(condition.operands[index], lookup, choices, moment); };
+  const auto operand = [&](size_t index) {
+    return holds(condition.operands[index], lookup, choices, moment);
+  };
   if (condition.kind == plan::Expression::Kind::apply) {
     if (condition.name == "not") return !operand(0);
     if (condition.name == "and") return operand(0) && operand(1);

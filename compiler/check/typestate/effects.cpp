@@ -30,7 +30,8 @@ std::vector<Finding> without_effect(const WindowTrace& second, const sema::Spec&
     switch (event.entry->gradient_effect) {
       case GradientEffect::none:
         if (operation->op.kind == OpKind::scale_loss && !event.need_met) {
-          findings.push_back(Finding(Code::L126, operation->span).help("write `scale_loss` between `loss` and `backward`"));
+          findings.push_back(
+              Finding(Code::L126, operation->span).help("write `scale_loss` between `loss` and `backward`"));
         }
         continue;
       case GradientEffect::accumulates:
@@ -57,12 +58,13 @@ std::vector<Finding> without_effect(const WindowTrace& second, const sema::Spec&
   }
   for (const auto& [operation, why] : idle) {
     if (std::find(effective.begin(), effective.end(), operation) != effective.end()) continue;
-    const bool known = std::any_of(findings.begin(), findings.end(), [&, op = operation](const Finding& finding) {
-      return finding.span == op->span;
-    });
+    const bool known =
+        std::any_of(findings.begin(), findings.end(),
+                    [&, op = operation](const Finding& finding) { return finding.span == op->span; });
     if (known) continue;
     findings.push_back(
-        Finding(Code::L133, operation->span, {std::string(operations::entry(operation->op.kind).name), why}).help("delete it"));
+        Finding(Code::L133, operation->span, {std::string(operations::entry(operation->op.kind).name), why})
+            .help("delete it"));
   }
   return findings;
 }
@@ -80,28 +82,32 @@ std::optional<Finding> repeated_reduction(const JudgeContext& context) {
     if (i < last && !early) early = &event;
   }
   if (!early || reductions < 2) return std::nullopt;
-  const std::string times =
-      context.facts.micro_batches ? std::to_string(*context.facts.micro_batches) : std::string("as many as micro-batches,");
+  const std::string times = context.facts.micro_batches ? std::to_string(*context.facts.micro_batches)
+                                                        : std::string("as many as micro-batches,");
   const sema::Operation* scope = context.first(OpKind::sync_on);
   const bool every = context.spec.window.sync.written && context.spec.window.sync.value == plan::Sync::every;
-  Finding finding(Code::L204, every ? context.spec.window.sync.span
-                                    : scope && !early->outside_sync_scope ? scope->name_span : early->operation->span,
+  Finding finding(Code::L204,
+                  every                                 ? context.spec.window.sync.span
+                  : scope && !early->outside_sync_scope ? scope->name_span
+                                                        : early->operation->span,
                   {times});
-  finding.help(context.spec.micro.written ? "put `sync_on(last) { … }` around `forward` and `backward`" : "write `sync = last`");
+  finding.help(context.spec.micro.written ? "put `sync_on(last) { … }` around `forward` and `backward`"
+                                          : "write `sync = last`");
   return finding;
 }
 
 }  // namespace
 
-void report_effects(const sema::Spec& spec, const Facts& facts, const Scenario& scenario, const Repairs& repairs, bool faulty,
-                    diagnostics::Engine& engine) {
+void report_effects(const sema::Spec& spec, const Facts& facts, const Scenario& scenario,
+                    const Repairs& repairs, bool faulty, diagnostics::Engine& engine) {
   Choices choices;
   const std::vector<WindowTrace> traces = execute(spec, facts, scenario, repairs, choices);
   const WindowTrace& second = traces.back();
   const JudgeContext context{spec, facts, repairs, traces, second, all_operations(spec)};
   bool scope_reported = false;
   for (const Event& event : second.events) {
-    if (event.outside_sync_scope && !scope_reported && spec.window.sync.value != plan::Sync::manual && !facts.one_rank()) {
+    if (event.outside_sync_scope && !scope_reported && spec.window.sync.value != plan::Sync::manual &&
+        !facts.one_rank()) {
       const sema::Operation* scope = context.first(OpKind::sync_on);
       report(Finding(Code::L203, scope ? scope->name_span : event.operation->span)
                  .also(event.operation->span, "this synchronises, wherever the scope ends")

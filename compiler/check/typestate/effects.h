@@ -8,7 +8,7 @@
 namespace loop::check {
 
 /// `faulty`: errors have been reported; operations without effect are then left unmentioned.
-void report_effects(const sema::Spec& spec, const Facts& facts, const Scenario& scenario, const Repairs& repairs, bool faulty,
-                    diagnostics::Engine& engine);
+void report_effects(const sema::Spec& spec, const Facts& facts, const Scenario& scenario,
+                    const Repairs& repairs, bool faulty, diagnostics::Engine& engine);
 
 }  // namespace loop::check

@@ -18,8 +18,8 @@ using plan::OpKind;
 /// One micro-batch's graph.
 struct Graph {
   bool outputs = false;
-  bool open = false;                  // there is a loss that no backward has used
-  bool synchronises = false;          // decided where forward stands
+  bool open = false;          // there is a loss that no backward has used
+  bool synchronises = false;  // decided where forward stands
   bool forward_in_sync_scope = false;
   int loss_scalings = 0;
   LossValue loss;
@@ -59,7 +59,8 @@ class Execution {
       update();
     }
     if (repairs_.zero_at_end) gradient_.clear();
-    const bool same = std::all_of(added_.begin(), added_.end(), [&](int times) { return times == added_.front(); });
+    const bool same =
+        std::all_of(added_.begin(), added_.end(), [&](int times) { return times == added_.front(); });
     trace_.times_added.assign(facts_.classes.size(), same ? added_.front() : 0);
     return std::move(trace_);
   }
@@ -71,8 +72,9 @@ class Execution {
     Scope scope;
     scope.micro = micro;
     run(spec_.micro.operations, scope);
-    const bool has_backward = std::any_of(trace_.events.begin() + static_cast<std::ptrdiff_t>(before), trace_.events.end(),
-                                          [](const Event& event) { return event.operation->op.kind == OpKind::backward; });
+    const bool has_backward =
+        std::any_of(trace_.events.begin() + static_cast<std::ptrdiff_t>(before), trace_.events.end(),
+                    [](const Event& event) { return event.operation->op.kind == OpKind::backward; });
     if (!has_backward && micro != trace_.empty_micro) trace_.backward_missing = true;
   }
 
@@ -83,7 +85,8 @@ class Execution {
     run_moved(repairs_.to_end);
   }
 
-  static bool contains(const std::vector<const sema::Operation*>& operations, const sema::Operation* operation) {
+  static bool contains(const std::vector<const sema::Operation*>& operations,
+                       const sema::Operation* operation) {
     return std::find(operations.begin(), operations.end(), operation) != operations.end();
   }
 
@@ -131,7 +134,8 @@ class Execution {
       return std::nullopt;
     };
     if (const std::optional<bool> sign = count_comparison(condition, lookup)) return *sign;
-    // What is asked of a clock that moves within the window, or of a micro-batch's count, is asked anew for each micro-batch.
+    // What is asked of a clock that moves within the window, or of a micro-batch's count, is asked anew for
+    // each micro-batch.
     std::string moment;
     for (const std::string& variable : plan::variables(condition)) {
       if (variable == "micro_batches" || variable.ends_with(".micro")) moment = "#" + std::to_string(micro);
@@ -145,8 +149,9 @@ class Execution {
     if (condition.kind != Kind::apply || condition.operands.size() != 2) return std::nullopt;
     const plan::Expression& left = condition.operands[0];
     const plan::Expression& right = condition.operands[1];
-    const bool count = left.kind == Kind::variable && (left.name.ends_with(".global") || left.name.ends_with(".rank") ||
-                                                       left.name.ends_with(".micro"));
+    const bool count =
+        left.kind == Kind::variable &&
+        (left.name.ends_with(".global") || left.name.ends_with(".rank") || left.name.ends_with(".micro"));
     if (!count || right.kind != Kind::constant || right.value != 0 || lookup(left.name)) return std::nullopt;
     if (condition.name == ">" || condition.name == "!=" || condition.name == ">=") return true;
     if (condition.name == "==" || condition.name == "<=" || condition.name == "<") return false;
@@ -163,7 +168,8 @@ class Execution {
     event.rank_dependent = scope.rank_dependent;
     event.in_autocast = scope.autocast;
     event.verdict = verdict_;
-    if (entry.gradient_effect != GradientEffect::none || entry.verdict != Verdict::none) event.gradient = gradient_;
+    if (entry.gradient_effect != GradientEffect::none || entry.verdict != Verdict::none)
+      event.gradient = gradient_;
     event.need_met = graph_need_met(entry);
     if (event.need_met || repairs_.graph) {
       graph_effect(operation, entry, scope, event);
@@ -177,9 +183,12 @@ class Execution {
 
   bool graph_need_met(const Entry& entry) const {
     switch (entry.graph_need) {
-      case GraphNeed::nothing: return true;
-      case GraphNeed::outputs: return graph_.outputs;
-      case GraphNeed::loss: return graph_.open;
+      case GraphNeed::nothing:
+        return true;
+      case GraphNeed::outputs:
+        return graph_.outputs;
+      case GraphNeed::loss:
+        return graph_.open;
     }
     return true;
   }
@@ -227,23 +236,31 @@ class Execution {
     if (spec_.window.sync.value == plan::Sync::manual) return false;
     if (!scope.sync_on) return true;
     switch (*scope.sync_on) {
-      case plan::SyncOn::last: return scope.micro == trace_.micro_batches;
-      case plan::SyncOn::first: return scope.micro == 1;
-      case plan::SyncOn::every: return true;
-      case plan::SyncOn::none: return false;
+      case plan::SyncOn::last:
+        return scope.micro == trace_.micro_batches;
+      case plan::SyncOn::first:
+        return scope.micro == 1;
+      case plan::SyncOn::every:
+        return true;
+      case plan::SyncOn::none:
+        return false;
     }
     return true;
   }
 
-  bool canonical_every() const { return !spec_.micro.written && spec_.window.sync.value == plan::Sync::every; }
+  bool canonical_every() const {
+    return !spec_.micro.written && spec_.window.sync.value == plan::Sync::every;
+  }
 
   LossValue loss_value(const sema::Operation& operation) const {
     LossValue value;
     for (size_t count_class = 0; count_class < facts_.classes.size(); ++count_class) {
       const int index = static_cast<int>(count_class);
       Monomial factor;
-      if (operation.op.loss_mode == plan::LossMode::mean) factor = Monomial::of({Symbol::count_micro, index}, -1);
-      if (operation.op.loss_mode == plan::LossMode::normalized) factor = Monomial::of({Symbol::count_global, index}, -1);
+      if (operation.op.loss_mode == plan::LossMode::mean)
+        factor = Monomial::of({Symbol::count_micro, index}, -1);
+      if (operation.op.loss_mode == plan::LossMode::normalized)
+        factor = Monomial::of({Symbol::count_global, index}, -1);
       value.per_class.push_back({Summand{factor, {{&operation, factor}}}});
     }
     return value;
@@ -253,7 +270,8 @@ class Execution {
     switch (entry.gradient_effect) {
       case GradientEffect::none:
       case GradientEffect::accumulates:  // with the graph it closes
-      case GradientEffect::clips:        // the comparison judges its place; what it does in the right place, the reference does
+      case GradientEffect::clips:  // the comparison judges its place; what it does in the right place, the
+                                   // reference does
       case GradientEffect::applies:
         break;
       case GradientEffect::reduces:
@@ -282,8 +300,10 @@ class Execution {
         return Monomial::of({Symbol::loss_scale, scale_reading_}, -1);
       case FactorEffect::world_over_count: {
         const Monomial inverse_count = Monomial::of({Symbol::count_global, 0, true}, -1);
-        const std::optional<plan::ReduceMode> mode = last_reduction_ ? last_reduction_ : next_reduction(operation);
-        return mode == plan::ReduceMode::mean ? Monomial::of({Symbol::ranks, 0}) * inverse_count : inverse_count;
+        const std::optional<plan::ReduceMode> mode =
+            last_reduction_ ? last_reduction_ : next_reduction(operation);
+        return mode == plan::ReduceMode::mean ? Monomial::of({Symbol::ranks, 0}) * inverse_count
+                                              : inverse_count;
       }
       case FactorEffect::none:
       case FactorEffect::loss_mode:
@@ -298,8 +318,10 @@ class Execution {
     bool passed = false;
     std::optional<plan::ReduceMode> mode;
     for (const sema::Operation* other : all_operations(spec_)) {
-      if (passed && !mode && other->op.kind == OpKind::reduce && !repairs_.disabled.count(other)) mode = other->op.reduce_mode;
-      if (passed && !mode && other->op.kind == OpKind::backward && spec_.window.sync.value != plan::Sync::manual) {
+      if (passed && !mode && other->op.kind == OpKind::reduce && !repairs_.disabled.count(other))
+        mode = other->op.reduce_mode;
+      if (passed && !mode && other->op.kind == OpKind::backward &&
+          spec_.window.sync.value != plan::Sync::manual) {
         mode = spec_.window.reduce.value;
       }
       passed = passed || other == &operation;
@@ -323,8 +345,8 @@ class Execution {
 
 }  // namespace
 
-std::vector<WindowTrace> execute(const sema::Spec& spec, const Facts& facts, const Scenario& scenario, const Repairs& repairs,
-                                 Choices& choices) {
+std::vector<WindowTrace> execute(const sema::Spec& spec, const Facts& facts, const Scenario& scenario,
+                                 const Repairs& repairs, Choices& choices) {
   Execution execution(spec, facts, repairs, choices);
   std::vector<WindowTrace> traces;
   for (size_t index = 0; index < scenario.windows.size(); ++index) {

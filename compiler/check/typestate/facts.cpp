@@ -10,7 +10,8 @@ bool divides_exactly(const sema::Spec& spec, const sema::SourceFacts& source) {
   return *source.size_samples % (spec.data.micro_batch_samples.value * *spec.ranks.value) == 0;
 }
 
-bool full_windows_only(const sema::Spec& spec, const sema::SourceFacts& source, const plan::WindowSize& size) {
+bool full_windows_only(const sema::Spec& spec, const sema::SourceFacts& source,
+                       const plan::WindowSize& size) {
   if (!source.finite || spec.window.tail.value != plan::Tail::flush) return true;
   if (size.unit != plan::WindowSize::Unit::micro_batches || size.ramp) return false;
   if (!divides_exactly(spec, source)) return false;
@@ -18,7 +19,8 @@ bool full_windows_only(const sema::Spec& spec, const sema::SourceFacts& source, 
   return window_samples > 0 && *source.size_samples % window_samples == 0;
 }
 
-ClassFacts class_facts(const sema::Spec& spec, const plan::CountClass& count_class, const sema::SourceFacts& source) {
+ClassFacts class_facts(const sema::Spec& spec, const plan::CountClass& count_class,
+                       const sema::SourceFacts& source) {
   ClassFacts facts;
   const bool masked = count_class.ignore.has_value() && !source.equal_counts;
   switch (count_class.unit) {
@@ -27,7 +29,8 @@ ClassFacts class_facts(const sema::Spec& spec, const plan::CountClass& count_cla
       if (!masked) {
         facts.per_micro = static_cast<double>(spec.data.micro_batch_samples.value);
         const plan::WindowSize& size = spec.window.size.value;
-        if (size.unit == plan::WindowSize::Unit::samples && !size.ramp) facts.global = static_cast<double>(size.value);
+        if (size.unit == plan::WindowSize::Unit::samples && !size.ramp)
+          facts.global = static_cast<double>(size.value);
       }
       break;
     case CountUnit::tokens:
@@ -68,14 +71,16 @@ Facts facts_of(const sema::Spec& spec) {
   facts.always_one = facts.micro_batches == 1;
 
   sema::SourceFacts source;
-  const bool has_source = spec.data.train >= 0 && spec.data.train < static_cast<int>(spec.data.sources.size());
+  const bool has_source =
+      spec.data.train >= 0 && spec.data.train < static_cast<int>(spec.data.sources.size());
   if (has_source) source = spec.data.sources[spec.data.train].facts;
 
   facts.short_windows = !full_windows_only(spec, source, size);
   facts.short_micro_batches = source.finite && spec.data.short_policy.value != plan::ShortPolicy::drop &&
                               !divides_exactly(spec, source);
-  facts.uneven_full_windows = !facts.micro_window || (source.split_by_file &&
-                                                      spec.data.uneven.value == plan::UnevenPolicy::pad_empty);
+  facts.uneven_full_windows =
+      !facts.micro_window ||
+      (source.split_by_file && spec.data.uneven.value == plan::UnevenPolicy::pad_empty);
   facts.empty_windows = spec.window.empty.value == plan::EmptyPolicy::skip && !spec.count_classes.empty();
   for (const plan::CountClass& count_class : spec.count_classes) {
     facts.classes.push_back(class_facts(spec, count_class, source));

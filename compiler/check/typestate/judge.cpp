@@ -5,8 +5,8 @@
 namespace loop::check {
 
 Comparison JudgeContext::compare(const Gradient& gradient) const {
-  Comparison result = check::compare(gradient, trace.window, trace.micro_batches, trace.empty_micro, facts.one_rank(),
-                                     facts.classes.size(), identities());
+  Comparison result = check::compare(gradient, trace.window, trace.micro_batches, trace.empty_micro,
+                                     facts.one_rank(), facts.classes.size(), identities());
   if (repairs.scale) result.scale.reset();
   if (repairs.factor) result.factor.reset();
   return result;
@@ -18,7 +18,8 @@ std::string JudgeContext::micro(int index) const {
     const int64_t all = *facts.micro_batches;
     return "micro-batch " + std::to_string(last ? all : index) + " of " + std::to_string(all);
   }
-  if (trace.tail) return "micro-batch " + std::to_string(index) + " of " + std::to_string(trace.micro_batches);
+  if (trace.tail)
+    return "micro-batch " + std::to_string(index) + " of " + std::to_string(trace.micro_batches);
   if (last && index > 1) return "the last micro-batch";
   return "micro-batch " + std::to_string(index);
 }
@@ -27,8 +28,10 @@ std::string JudgeContext::micros(const std::vector<int>& indices) const {
   if (indices.size() == 1) return micro(indices.front());
   if (static_cast<int>(indices.size()) == trace.micro_batches) return "every micro-batch";
   const bool first_ones = indices.front() == 1;
-  if (first_ones && static_cast<int>(indices.size()) == trace.micro_batches - 1) return "every micro-batch but the last";
-  if (!first_ones && static_cast<int>(indices.size()) == trace.micro_batches - 1) return "every micro-batch but the first";
+  if (first_ones && static_cast<int>(indices.size()) == trace.micro_batches - 1)
+    return "every micro-batch but the last";
+  if (!first_ones && static_cast<int>(indices.size()) == trace.micro_batches - 1)
+    return "every micro-batch but the first";
   std::string text = micro(indices.front());
   for (size_t i = 1; i < indices.size(); ++i) text += ", " + micro(indices[i]);
   return text;
@@ -53,12 +56,15 @@ std::vector<std::string> JudgeContext::groups_of(const sema::Operation& operatio
   for (const sema::Group& group : spec.groups) {
     if (group.group.frozen) continue;
     const std::vector<std::string>& on = operation.op.groups;
-    if (on.empty() || std::find(on.begin(), on.end(), group.group.name) != on.end()) names.push_back(group.group.name);
+    if (on.empty() || std::find(on.begin(), on.end(), group.group.name) != on.end())
+      names.push_back(group.group.name);
   }
   return names;
 }
 
-base::Span JudgeContext::update_span() const { return spec.update.written ? spec.update.span : spec.name_span; }
+base::Span JudgeContext::update_span() const {
+  return spec.update.written ? spec.update.span : spec.name_span;
+}
 
 int last_backward(const WindowTrace& trace) {
   for (int i = static_cast<int>(trace.events.size()) - 1; i >= 0; --i) {

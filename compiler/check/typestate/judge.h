@@ -1,4 +1,5 @@
-// Compares what one execution of the program did with what the reference does, and names the first difference.
+// Compares what one execution of the program did with what the reference does, and names the first
+// difference.
 #pragma once
 
 #include <optional>
@@ -16,10 +17,12 @@ struct JudgeContext {
   const Facts& facts;
   const Repairs& repairs;
   const std::vector<WindowTrace>& traces;
-  const WindowTrace& trace;                  // the window that is judged, one of `traces`
+  const WindowTrace& trace;  // the window that is judged, one of `traces`
   std::vector<const sema::Operation*> operations;
 
-  const operations::Entry& entry(const sema::Operation& operation) const { return operations::entry(operation.op.kind); }
+  const operations::Entry& entry(const sema::Operation& operation) const {
+    return operations::entry(operation.op.kind);
+  }
   Identities identities() const { return Identities(facts, {trace.tail, false, trace.times_added}); }
   Comparison compare(const Gradient& gradient) const;
 

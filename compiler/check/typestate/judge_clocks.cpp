@@ -13,8 +13,9 @@ using plan::OpKind;
 
 bool reads_clock(const plan::Operation& op, const std::string& clock) {
   if (plan::variables(op.limit).count(clock)) return true;
-  return std::any_of(op.rule.hyper.begin(), op.rule.hyper.end(),
-                     [&](const plan::NamedExpression& hyper) { return plan::variables(hyper.value).count(clock) > 0; });
+  return std::any_of(op.rule.hyper.begin(), op.rule.hyper.end(), [&](const plan::NamedExpression& hyper) {
+    return plan::variables(hyper.value).count(clock) > 0;
+  });
 }
 
 /// What is moved by hand, and by which operation first in the text.
@@ -39,7 +40,8 @@ std::optional<Finding> judge_clocks(const JudgeContext& context) {
     std::vector<const Event*> moves;
     const Event* late_step = nullptr;
     for (const Event& event : context.trace.events) {
-      if (event.operation->op.kind == what.first && event.operation->op.target == what.second) moves.push_back(&event);
+      if (event.operation->op.kind == what.first && event.operation->op.target == what.second)
+        moves.push_back(&event);
       const bool steps = event.entry->gradient_effect == GradientEffect::applies;
       const bool reads = tick && (steps || event.entry->gradient_effect == GradientEffect::clips) &&
                          reads_clock(event.operation->op, what.second);
@@ -47,25 +49,32 @@ std::optional<Finding> judge_clocks(const JudgeContext& context) {
     }
     if (!applied && !moves.empty()) {
       return Finding(Code::L611, moves[0]->operation->span, {name})
-          .note(tick ? "with two skipped updates in ten, a schedule over 1000 updates ends after 800 applied ones"
+          .note(tick ? "with two skipped updates in ten, a schedule over 1000 updates ends after 800 applied "
+                       "ones"
                      : "it moves although the parameters did not")
-          .help("write `when finite { … }` around it, or leave it out: it moves by itself after each applied update")
+          .help(
+              "write `when finite { … }` around it, or leave it out: it moves by itself after each applied "
+              "update")
           .then(repair);
     }
     if (!applied) continue;
     if (moves.size() > 1) {
       const bool by_micro = moves[0]->micro > 0 && moves[0]->operation == moves[1]->operation;
-      const std::string times = by_micro ? "once per micro-batch" : std::to_string(moves.size()) + " times per update";
+      const std::string times =
+          by_micro ? "once per micro-batch" : std::to_string(moves.size()) + " times per update";
       return Finding(Code::L610, moves[1]->operation->span, {name, times})
           .help("leave it out: it moves by itself once per applied update")
           .then(repair);
     }
     if (moves.empty()) {
-      return Finding(Code::L613, first->span, {name}).help("leave it out: it moves by itself once per applied update").then(repair);
+      return Finding(Code::L613, first->span, {name})
+          .help("leave it out: it moves by itself once per applied update")
+          .then(repair);
     }
     if (late_step) {
       return Finding(Code::L612, moves[0]->operation->span, {name})
-          .also(late_step->operation->span, tick ? "reads the clock after it has moved" : "changes the parameters after they were averaged")
+          .also(late_step->operation->span, tick ? "reads the clock after it has moved"
+                                                 : "changes the parameters after they were averaged")
           .help("write it after the last `step`")
           .then(repair);
     }

@@ -1,4 +1,5 @@
-// forward → loss → scale_loss → backward within one micro-batch, and guards around what all ranks must do together.
+// forward → loss → scale_loss → backward within one micro-batch, and guards around what all ranks must do
+// together.
 #include <algorithm>
 
 #include "compiler/check/typestate/condition.h"
@@ -22,16 +23,21 @@ const Event* earlier_in_micro(const WindowTrace& trace, const Event& event, OpKi
 bool reads_global_count(const plan::Operation& op) {
   if (op.kind == OpKind::loss) return op.loss_mode == plan::LossMode::normalized;
   return std::any_of(op.factor.powers.begin(), op.factor.powers.end(), [](const plan::Power& power) {
-    return power.symbol == plan::Power::Symbol::count_global || power.symbol == plan::Power::Symbol::micro_batches_counted;
+    return power.symbol == plan::Power::Symbol::count_global ||
+           power.symbol == plan::Power::Symbol::micro_batches_counted;
   });
 }
 
 bool needs_all_ranks(const Event& event) {
   switch (event.entry->collective) {
-    case Collective::always: return true;
-    case Collective::when_synchronising: return event.synchronises;
-    case Collective::when_counts_are_global: break;
-    case Collective::never: break;
+    case Collective::always:
+      return true;
+    case Collective::when_synchronising:
+      return event.synchronises;
+    case Collective::when_counts_are_global:
+      break;
+    case Collective::never:
+      break;
   }
   if (reads_global_count(event.operation->op)) return true;
   // What changes a gradient or a scaler on some ranks only makes the ranks differ.
@@ -49,7 +55,9 @@ std::optional<Finding> judge_graph(const JudgeContext& context) {
     switch (operation.op.kind) {
       case OpKind::loss: {
         Finding finding(Code::L122, operation.span);
-        if (closed) finding.also(closed->operation->span, "this closed the graph; another `loss` needs another `forward`");
+        if (closed)
+          finding.also(closed->operation->span,
+                       "this closed the graph; another `loss` needs another `forward`");
         finding.help("write `forward` before `loss`");
         return finding;
       }

@@ -44,7 +44,8 @@ bool done_elsewhere(const JudgeContext& context, const Event& clip, const std::s
   return false;
 }
 
-Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_index, int step_index, const Comparison& there) {
+Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_index, int step_index,
+                       const Comparison& there) {
   const sema::Operation* operation = clip.operation;
   const auto excuse = [operation](Repairs& repairs) { repairs.excused.insert(operation); };
   // What changes the gradient between the clip and the step is what the clip should have waited for.
@@ -55,18 +56,22 @@ Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_
   for (int i = clip_index + 1; i < step_index; ++i) {
     const Event& event = context.trace.events[i];
     if (event.operation->op.kind == OpKind::unscale && !unscale) unscale = &event;
-    if ((event.operation->op.kind == OpKind::normalize || event.operation->op.kind == OpKind::scale_grad) && !multiply) {
+    if ((event.operation->op.kind == OpKind::normalize || event.operation->op.kind == OpKind::scale_grad) &&
+        !multiply) {
       multiply = &event;
     }
     if (event.operation->op.kind == OpKind::reduce && !reduction) reduction = &event;
     if (event.operation->op.kind == OpKind::backward && !backward) backward = &event;
   }
   if (backward && (there.empty || !there.missing.empty() || !there.stale_windows.empty())) {
-    const std::string what = there.empty ? "the gradient is empty here"
-                                         : context.micros(there.missing.empty() ? std::vector<int>{1} : there.missing) + " is still to come";
+    const std::string what =
+        there.empty ? "the gradient is empty here"
+                    : context.micros(there.missing.empty() ? std::vector<int>{1} : there.missing) +
+                          " is still to come";
     return Finding(Code::L105, operation->span, {what})
         .also(backward->operation->span, "this adds to the gradient afterwards")
-        .note(context.micro(std::max(clip.micro, 1)) + ": what is accumulated so far is clipped, then more is added")
+        .note(context.micro(std::max(clip.micro, 1)) +
+              ": what is accumulated so far is clipped, then more is added")
         .help("write `clip` in `update`, before `step`")
         .then(excuse);
   }
@@ -74,7 +79,9 @@ Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_
     return Finding(Code::L110, operation->span)
         .says("the gradient is still S times too large here")
         .also(unscale->operation->span, "divided by the loss scale only here")
-        .note("with S = 65536 a gradient of norm 3 is clipped from 196608 to the limit, and `unscale` then leaves limit/65536")
+        .note(
+            "with S = 65536 a gradient of norm 3 is clipped from 196608 to the limit, and `unscale` then "
+            "leaves limit/65536")
         .help("write `unscale` before `clip`")
         .then(excuse);
   }
@@ -129,9 +136,10 @@ std::optional<Finding> disagreeing_clips(const JudgeContext& context) {
 std::optional<Finding> judge_inside_window(const JudgeContext& context) {
   if (context.trace.kind == WindowKind::empty) return std::nullopt;
   const int last = last_backward(context.trace);
-  const bool zero_in_update = std::any_of(context.trace.events.begin(), context.trace.events.end(), [](const Event& event) {
-    return event.micro == 0 && event.entry->gradient_effect == GradientEffect::zeroes;
-  });
+  const bool zero_in_update =
+      std::any_of(context.trace.events.begin(), context.trace.events.end(), [](const Event& event) {
+        return event.micro == 0 && event.entry->gradient_effect == GradientEffect::zeroes;
+      });
   for (int i = 0; i < last; ++i) {
     const Event& event = context.trace.events[i];
     const sema::Operation* operation = event.operation;
@@ -142,17 +150,20 @@ std::optional<Finding> judge_inside_window(const JudgeContext& context) {
                                     : "some";
       return Finding(Code::L101, operation->span, {count})
           .says("executed for " + context.micro(event.micro))
-          .note("the micro-batches after it see other parameters: this is no longer the gradient of one window")
+          .note(
+              "the micro-batches after it see other parameters: this is no longer the gradient of one window")
           .help("write `step` in `update`")
           .then([operation](Repairs& repairs) {
             repairs.disabled.insert(operation);
             repairs.steps = true;
           });
     }
-    if (event.entry->gradient_effect == GradientEffect::zeroes && holds_window(event.gradient, context.trace.window)) {
+    if (event.entry->gradient_effect == GradientEffect::zeroes &&
+        holds_window(event.gradient, context.trace.window)) {
       std::vector<int> lost;
       for (const Part& part : event.gradient.parts()) {
-        if (part.window == context.trace.window && std::find(lost.begin(), lost.end(), part.micro) == lost.end()) {
+        if (part.window == context.trace.window &&
+            std::find(lost.begin(), lost.end(), part.micro) == lost.end()) {
           lost.push_back(part.micro);
         }
       }
@@ -184,7 +195,8 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
   const std::vector<Event>& events = context.trace.events;
   for (int i = 0; i < static_cast<int>(events.size()); ++i) {
     const Event& clip = events[i];
-    if (clip.entry->gradient_effect != GradientEffect::clips || context.repairs.excused.count(clip.operation)) continue;
+    if (clip.entry->gradient_effect != GradientEffect::clips || context.repairs.excused.count(clip.operation))
+      continue;
     const sema::Operation* operation = clip.operation;
     const Comparison there = context.compare(clip.gradient);
     for (const std::string& group : context.groups_of(*operation)) {
@@ -210,11 +222,12 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
       const Comparison then = context.compare(events[step].gradient);
       const bool empty_there = there.empty && !then.empty;
       if (empty_there && done_elsewhere(context, clip, group)) continue;
-      const bool changed = (there.scale.has_value() != then.scale.has_value()) ||
-                           (there.factor.has_value() != then.factor.has_value()) ||
-                           (there.factor && then.factor && !there.factor->quotient.equals(then.factor->quotient)) ||
-                           (there.scale && then.scale && !there.scale->scale.equals(then.scale->scale)) ||
-                           there.local != then.local || there.missing != then.missing || there.empty != then.empty;
+      const bool changed =
+          (there.scale.has_value() != then.scale.has_value()) ||
+          (there.factor.has_value() != then.factor.has_value()) ||
+          (there.factor && then.factor && !there.factor->quotient.equals(then.factor->quotient)) ||
+          (there.scale && then.scale && !there.scale->scale.equals(then.scale->scale)) ||
+          there.local != then.local || there.missing != then.missing || there.empty != then.empty;
       // An unchanged wrong gradient is the step's fault, and reported there.
       if (changed) return misplaced_clip(context, clip, i, step, there);
     }

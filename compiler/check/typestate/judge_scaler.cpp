@@ -1,5 +1,5 @@
-// The loss scaler moves once per window, by a verdict on the whole window's gradient; nothing of an update happens in a window
-// without counted units.
+// The loss scaler moves once per window, by a verdict on the whole window's gradient; nothing of an update
+// happens in a window without counted units.
 #include <algorithm>
 
 #include "compiler/check/typestate/judge.h"
@@ -16,12 +16,14 @@ std::optional<Finding> judge_empty_window(const JudgeContext& context) {
   for (const Event& event : context.trace.events) {
     const OpKind kind = event.operation->op.kind;
     const bool acts = event.entry->gradient_effect == GradientEffect::applies ||
-                      (event.entry->verdict == Verdict::needs && context.facts.fp16) || kind == OpKind::tick ||
-                      kind == OpKind::average;
+                      (event.entry->verdict == Verdict::needs && context.facts.fp16) ||
+                      kind == OpKind::tick || kind == OpKind::average;
     if (!acts || context.repairs.excused.count(event.operation)) continue;
     const sema::Operation* operation = event.operation;
     return Finding(Code::L132, operation->span, {std::string(event.entry->name)})
-        .note("a window whose targets are all ignored has a zero gradient; momentum and decay would still move the parameters")
+        .note(
+            "a window whose targets are all ignored has a zero gradient; momentum and decay would still move "
+            "the parameters")
         .help("write it in `update`, which is left out for such a window")
         .then([operation](Repairs& repairs) { repairs.excused.insert(operation); });
   }
@@ -40,10 +42,14 @@ std::optional<Finding> judge_scaler(const JudgeContext& context) {
     if (event.entry->verdict != Verdict::needs) continue;
     executed.push_back(&event);
     if (!event.verdict) {
-      return Finding(Code::L127, event.operation->span, {"update_scale"}).help("write `update_scale` after `step`").then(repair);
+      return Finding(Code::L127, event.operation->span, {"update_scale"})
+          .help("write `update_scale` after `step`")
+          .then(repair);
     }
     if (context.facts.fp16 && context.trace.kind == WindowKind::nonfinite && *event.verdict) {
-      return Finding(Code::L136, event.operation->span).help("write `unscale` in `update`, once the gradient is complete").then(repair);
+      return Finding(Code::L136, event.operation->span)
+          .help("write `unscale` in `update`, once the gradient is complete")
+          .then(repair);
     }
   }
   if (!context.facts.fp16) return std::nullopt;
@@ -51,7 +57,9 @@ std::optional<Finding> judge_scaler(const JudgeContext& context) {
     std::string words = context.window_words();
     if (words.empty()) words = "when its guard does not hold";
     return Finding(Code::L130, first->span, {words})
-        .note("after a skipped update the scale must be backed off, or the next window overflows in the same way")
+        .note(
+            "after a skipped update the scale must be backed off, or the next window overflows in the same "
+            "way")
         .help("write `update_scale` outside the guard, after `step`")
         .then(repair);
   }

@@ -26,7 +26,9 @@ const Event* find_event(const JudgeContext& context, OpKind kind, int from, int 
   return nullptr;
 }
 
-int end_of(const JudgeContext& context) { return static_cast<int>(context.trace.events.size()); }
+int end_of(const JudgeContext& context) {
+  return static_cast<int>(context.trace.events.size());
+}
 
 Finding stale_gradient(const Step& step, const std::vector<int>& windows) {
   const JudgeContext& context = step.context;
@@ -53,8 +55,9 @@ Finding stale_gradient(const Step& step, const std::vector<int>& windows) {
   std::string words = then.window_words();
   if (words.empty()) words = "on every path";
   return Finding(Code::L131, zero->span, {words})
-      .note(before.kind == WindowKind::nonfinite ? "non-finite values stay in the gradient, and every later update is skipped"
-                                                 : "what is left is added to the next window's gradient")
+      .note(before.kind == WindowKind::nonfinite
+                ? "non-finite values stay in the gradient, and every later update is skipped"
+                : "what is left is added to the next window's gradient")
       .help("write `zero_grad` outside the guard, at the end of `update`")
       .then(repair);
 }
@@ -104,7 +107,8 @@ Finding not_reduced(const Step& step, const std::vector<int>& local) {
         .then(repair);
   }
   Finding finding(Code::L201, !manual && scope ? scope->name_span : step.operation().span);
-  finding.help(manual ? "with `sync = manual`, write `reduce(sum)` at the start of `update`" : "write `sync_on(last)`");
+  finding.help(manual ? "with `sync = manual`, write `reduce(sum)` at the start of `update`"
+                      : "write `sync_on(last)`");
   return finding.then(repair);
 }
 
@@ -149,7 +153,8 @@ Finding scaled(const Step& step, const FactorMismatch& mismatch) {
                         .also(after->operation->span, "this comes too late")
                         .help("write `unscale` before `step`"));
     }
-    return finish(Finding(Code::L120, step.operation().span).help("write `unscale` at the start of `update`"));
+    return finish(
+        Finding(Code::L120, step.operation().span).help("write `unscale` at the start of `update`"));
   }
   if (power > 0) {
     const sema::Operation* second = nullptr;
@@ -172,16 +177,18 @@ Finding scaled(const Step& step, const FactorMismatch& mismatch) {
     earlier = last;
     last = origin.operation;
   }
-  const bool scaled_once = std::any_of(mismatch.found.origins.begin(), mismatch.found.origins.end(), [](const Origin& origin) {
-    return origin.factor.total_exponent(Symbol::loss_scale) > 0;
-  });
+  const bool scaled_once =
+      std::any_of(mismatch.found.origins.begin(), mismatch.found.origins.end(),
+                  [](const Origin& origin) { return origin.factor.total_exponent(Symbol::loss_scale) > 0; });
   const base::Span place = last ? last->span : step.operation().span;
   if (scaled_once || times > 1) {
     Finding finding(Code::L119, place);
     if (earlier) finding.also(earlier->span, "the first time");
     return finish(finding.help("write `unscale` once"));
   }
-  return finish(Finding(Code::L121, place).help("write `scale_loss(loss_scale)` between `loss` and `backward`, or delete `unscale`"));
+  return finish(
+      Finding(Code::L121, place)
+          .help("write `scale_loss(loss_scale)` between `loss` and `backward`, or delete `unscale`"));
 }
 
 std::optional<Finding> judge_gradient(const Step& step) {
@@ -191,7 +198,8 @@ std::optional<Finding> judge_gradient(const Step& step) {
   if (context.repairs.graph) return std::nullopt;
   if (there.empty || !there.missing.empty()) {
     std::vector<int> missing = there.missing;
-    for (int micro = 1; there.empty && micro <= context.trace.micro_batches; ++micro) missing.push_back(micro);
+    for (int micro = 1; there.empty && micro <= context.trace.micro_batches; ++micro)
+      missing.push_back(micro);
     return empty_or_incomplete(step, missing);
   }
   if (!there.local.empty()) return not_reduced(step, there.local);
@@ -202,7 +210,9 @@ std::optional<Finding> judge_gradient(const Step& step) {
       if (const Event* normalize = find_event(context, OpKind::normalize, -1, step.index)) {
         const sema::Operation* operation = normalize->operation;
         return Finding(Code::L307, operation->span, {std::to_string(context.facts.classes.size())})
-            .help("write `loss(normalized)` in `micro`, which divides every term by its own count, and no `normalize`")
+            .help(
+                "write `loss(normalized)` in `micro`, which divides every term by its own count, and no "
+                "`normalize`")
             .then([](Repairs& repairs) { repairs.factor = true; });
       }
     }
@@ -247,7 +257,8 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
           .help("write the `step` outside the guard; a non-finite gradient is skipped by `step` itself")
           .then(repair);
     }
-    return Finding(Code::L115, context.spec.params_span ? group.span : context.update_span(), {group.group.name})
+    return Finding(Code::L115, context.spec.params_span ? group.span : context.update_span(),
+                   {group.group.name})
         .help("add a `step` on `" + group.group.name + "`, or freeze the group in `params`")
         .then(repair);
   }

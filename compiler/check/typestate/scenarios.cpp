@@ -1,5 +1,6 @@
-// Three micro-batches stand for any number above two: a guard can tell the first and the last from the others, and nothing else
-// can tell the others apart. Three windows stand for any sequence: what a window leaves behind shows in the next one.
+// Three micro-batches stand for any number above two: a guard can tell the first and the last from the
+// others, and nothing else can tell the others apart. Three windows stand for any sequence: what a window
+// leaves behind shows in the next one.
 #include "compiler/check/typestate/scenarios.h"
 
 #include <algorithm>
@@ -40,7 +41,8 @@ std::vector<Scenario> scenarios(const sema::Spec& spec, const Facts& facts) {
       }
     }
     if (asks_micro_count(spec)) {
-      for (int empty = 1; empty <= size; ++empty) all.push_back({{{WindowKind::normal, size, false, empty}, normal}});
+      for (int empty = 1; empty <= size; ++empty)
+        all.push_back({{{WindowKind::normal, size, false, empty}, normal}});
     }
     if (facts.nonfinite_windows) {
       all.push_back({{{WindowKind::nonfinite, size}, normal}});

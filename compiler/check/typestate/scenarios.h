@@ -1,4 +1,5 @@
-// The executions that together show every difference: full, short, non-finite and empty windows in every order that matters.
+// The executions that together show every difference: full, short, non-finite and empty windows in every
+// order that matters.
 #pragma once
 
 #include <vector>
