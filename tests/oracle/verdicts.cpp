@@ -1,0 +1,94 @@
+#include "tests/oracle/verdicts.h"
+
+#include <algorithm>
+
+#include "compiler/check/check.h"
+
+namespace loop::oracle {
+namespace {
+
+/// The families that judge the operations: order, synchronisation, normalisation.
+bool judges_operations(std::string_view id) {
+  return id[1] >= '1' && id[1] <= '3';
+}
+
+void keep(Cause& cause, Disagreement one, size_t shown) {
+  cause.shown.push_back(std::move(one));
+  std::stable_sort(cause.shown.begin(), cause.shown.end(),
+                   [](const Disagreement& a, const Disagreement& b) { return a.tokens < b.tokens; });
+  if (cause.shown.size() > shown) cause.shown.pop_back();
+}
+
+}  // namespace
+
+bool Court::judge(const Tokens& tokens) {
+  const sema::Spec& spec = builder_.build(tokens);
+  compile(spec, program_);
+  Judgement judgement = executor_.judge(program_);
+  bool right = judgement.outcome == Outcome::equal;
+
+  diagnostics::Engine engine;
+  check::check(spec, engine);
+  bool wrong = false, outside = false;
+  for (const diagnostics::Diagnostic& finding : engine.diagnostics()) {
+    if (finding.severity != diagnostics::Severity::error) continue;
+    (judges_operations(diagnostics::entry(finding.code).id) ? wrong : outside) = true;
+  }
+
+  ++tally_.programs;
+  tally_.right += right;
+  if (outside) {
+    ++tally_.outside;
+    return right;
+  }
+  if (!right && !wrong) {
+    ++tally_.misses;
+    note(std::string("miss: ") + name(judgement.outcome) + ", " + judgement.what, spec, judgement, engine,
+         tokens.all.size());
+  }
+  if (right && wrong) {
+    ++tally_.false_alarms;
+    std::string codes;
+    for (const diagnostics::Diagnostic& finding : engine.diagnostics()) {
+      std::string id(diagnostics::entry(finding.code).id);
+      if (finding.severity == diagnostics::Severity::error && codes.find(id) == std::string::npos)
+        codes += " " + id;
+    }
+    note("false alarm:" + codes, spec, judgement, engine, tokens.all.size());
+  }
+  return right;
+}
+
+void Court::note(const std::string& cause, const sema::Spec& spec, const Judgement& judgement,
+                 const diagnostics::Engine& engine, size_t length) {
+  Cause& known = tally_.causes[cause];
+  ++known.count;
+  if (shown_ == 0) return;
+  if (known.shown.size() == shown_ && length >= known.shown.back().tokens) return;
+  Disagreement one;
+  one.setting = name_;
+  one.program = to_text(spec);
+  one.execution = to_text(judgement);
+  one.tokens = length;
+  for (const diagnostics::Diagnostic& finding : engine.diagnostics()) {
+    const diagnostics::CatalogEntry& entry = diagnostics::entry(finding.code);
+    one.diagnostics.push_back(std::string(diagnostics::name(finding.severity)) + " " + std::string(entry.id) +
+                              " " + std::string(entry.name) + ": " + finding.message);
+    for (const std::string& more : finding.notes) one.diagnostics.push_back("  " + more);
+  }
+  keep(known, std::move(one), shown_);
+}
+
+void Tally::add(const Tally& other, size_t shown) {
+  programs += other.programs;
+  right += other.right;
+  outside += other.outside;
+  misses += other.misses;
+  false_alarms += other.false_alarms;
+  for (const auto& [name, cause] : other.causes) {
+    causes[name].count += cause.count;
+    for (const Disagreement& one : cause.shown) keep(causes[name], one, shown);
+  }
+}
+
+}  // namespace loop::oracle
