@@ -36,6 +36,7 @@ const sema::Spec& only_loop(const std::vector<sema::Spec>& specs, const SpecRequ
   if (specs.empty())
     throw UsageError("`" + path + "` has no complete loop; a file is run by its `loop NAME { … }`");
   std::vector<std::string> names;
+  names.reserve(specs.size());
   for (const sema::Spec& spec : specs) names.push_back(spec.name);
   throw UsageError("`" + path + "` has several loops; choose one with `--loop " + base::enumerate(names) +
                    "`");

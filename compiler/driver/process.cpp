@@ -26,6 +26,7 @@ namespace {
 
 std::vector<char*> arguments(const std::vector<std::string>& command) {
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command)
     argv.push_back(const_cast<char*>(word.c_str()));  // exec does not write to them
   argv.push_back(nullptr);
