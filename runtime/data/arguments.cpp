@@ -14,33 +14,7 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
-// Percentages such as 29% are not exact in binary: 0.29 · 100 must give 29.
-int64_t share_of(double share, int64_t items) {
-  const double exact = share * static_cast<double>(items);
-  return std::min(items, static_cast<int64_t>(std::floor(exact + exact * 1e-15 + 1e-9)));
-}
-
 }  // namespace
-
-Slice::Bounds Slice::of(int64_t items) const {
-  switch (kind) {
-    case Kind::first:
-      return {0, share_of(share, items)};
-    case Kind::last:
-      return {items - share_of(share, items), items};
-    case Kind::all:
-      break;
-  }
-  return {0, items};
-}
-
-std::string Slice::text() const {
-  if (kind == Kind::all) return "all";
-  std::string percent = std::to_string(share * 100);
-  percent.erase(percent.find_last_not_of('0') + 1);
-  if (percent.back() == '.') percent.pop_back();
-  return (kind == Kind::first ? "first(" : "last(") + percent + "%)";
-}
 
 const plan::json* Arguments::find(const std::string& key) {
   known_.insert(key);
@@ -120,13 +94,19 @@ Slice Arguments::slice(const std::string& key) {
     const plan::json& call = (*value)["call"];
     const plan::json& args = (*value)["args"];
     const bool named = call == "first" || call == "last";
-    if (named && args.is_array() && args.size() == 1 && args[0].is_number()) {
+    if (named && args.is_array() && args.size() == 1) {
       slice.kind = call == "first" ? Slice::Kind::first : Slice::Kind::last;
-      slice.share = args[0].get<double>();
-      if (slice.share > 0 && slice.share <= 1) return slice;
+      if (args[0].is_number()) {
+        slice.share = args[0].get<double>();
+        if (slice.share > 0 && slice.share <= 1) return slice;
+      } else if (args[0].is_object() && args[0].value("unit", "") == "samples" &&
+                 args[0]["value"].is_number()) {
+        slice.samples = args[0]["value"].get<int64_t>();
+        if (slice.samples > 0) return slice;
+      }
     }
   }
-  wrong(key, "all, first(90%) or last(10%), with a share above 0% and up to 100%");
+  wrong(key, "all, first(90%), last(10%), first(1000 samples) or last(1000 samples)");
 }
 
 void Arguments::refuse_others() const {

@@ -7,24 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/slice.h"
 #include "runtime/plan/plan.h"
 
 namespace loop::data {
-
-/// A part of a source, by its share: `first(90%)`, `last(10%)`, `all`.
-struct Slice {
-  enum class Kind { all, first, last };
-  Kind kind = Kind::all;
-  double share = 1;  // in (0, 1]
-
-  struct Bounds {
-    int64_t begin = 0;
-    int64_t end = 0;
-  };
-  /// Of `items` items in order. first(p) and last(1 - p) never overlap: both round down.
-  Bounds of(int64_t items) const;
-  std::string text() const;
-};
 
 /// Reads `component.args`. All members throw loop::Error (findings) for a value of the wrong form. A bare
 /// name equal to the default's name (`context`, `none`, `all`) means the default.

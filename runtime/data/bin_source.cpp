@@ -43,26 +43,10 @@ class BinSource final : public SequenceSource {
     int64_t tokens = 0;
     for (const std::string& file : files_of(pattern)) tokens += add(file);
     set_vocabulary(vocabulary, context);
-    const Slice::Bounds part = slice.of(tokens);
-    const std::string of = std::to_string(tokens) + " tokens";
-    if (part.begin == part.end) throw empty_part(pattern, slice, of);
-    first_ = part.begin;
-    const int64_t targets = part.end - part.begin - 1;  // the last token is only ever a target
-    size_ = targets / length_;
-    if (size_ == 0) {
-      throw file_error(pattern,
-                       "take: " + slice.text() + " of " + of + " is " + std::to_string(targets + 1) +
-                           ", too few for one sequence of " + std::to_string(length_) + " and the next token",
-                       "use more data, or a smaller `length`");
-    }
-    if (const int64_t rest = targets % length_) {
-      info_.notes.push_back(pattern.string() + ": " + std::to_string(rest) + " tokens at the end of " +
-                            slice.text() + " do not fill a sequence of " + std::to_string(length_) +
-                            " and are left out");
-    }
+    const Sequences sequences = cut_sequences(slice, pattern, tokens, "tokens", length_, info_);
+    first_ = sequences.begin;
+    size_ = sequences.size;
     info_.classes = info_.vocabulary;
-    info_.context = length_;
-    info_.input_shape = {length_};
   }
 
   int64_t size() const override { return size_; }

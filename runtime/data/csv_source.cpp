@@ -219,12 +219,7 @@ std::unique_ptr<Source> make_csv(const plan::Component& component, const SourceC
       values.push_back(table.number(fields, targets[i], line));
     }
   });
-  const Slice::Bounds part = slice.of(rows);
-  if (part.begin == part.end) {
-    throw file_error(file,
-                     "take: " + slice.text() + " of " + std::to_string(rows) + " rows leaves nothing to read",
-                     "take a larger part, or use more data");
-  }
+  const Bounds part = take(slice, {file, rows, "rows"});
   data.info.input_shape = {static_cast<int64_t>(features.size())};
   data.inputs = Numbers::own(std::move(inputs));
   if (classification) {

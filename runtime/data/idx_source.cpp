@@ -80,14 +80,10 @@ std::unique_ptr<Source> make_idx(const plan::Component& component, const SourceC
                          " images in " + image_file.string(),
                      "name the labels that belong to these images");
   }
-  const Slice::Bounds part = slice.of(count);
-  if (part.begin == part.end || images.extents[1] * images.extents[2] == 0) {
-    throw file_error(image_file,
-                     "take: " + slice.text() + " of " + std::to_string(count) + " images of " +
-                         std::to_string(images.extents[1]) + "×" + std::to_string(images.extents[2]) +
-                         " pixels leaves nothing to read",
-                     "take a larger part, or use more data");
+  if (images.extents[1] * images.extents[2] == 0) {
+    throw file_error(image_file, "its images have no pixels", "download or copy it again");
   }
+  const Bounds part = take(slice, {image_file, count, "images"});
 
   ArrayData data;
   data.info.input_shape = {1, images.extents[1], images.extents[2]};

@@ -35,9 +35,7 @@ class LinesSource final : public SequenceSource {
     const std::vector<std::string_view> lines = lines_of(text);
     tokenizer_ = tokenizer_for(kind, lines, file, context);
     add(lines, file, limit, cut);
-    const std::string of = std::to_string(size()) + " lines that have something to predict";
-    const Slice::Bounds part = slice.of(size());
-    if (part.begin == part.end) throw empty_part(file, slice, of);
+    const Bounds part = take(slice, {file, size(), "lines of two tokens or more"});
     samples_ = {samples_.begin() + part.begin, samples_.begin() + part.end};
 
     info_.vocabulary = info_.classes = tokenizer_->vocabulary();

@@ -2,7 +2,6 @@
 #include "runtime/data/arguments.h"
 #include "runtime/data/file.h"
 #include "runtime/data/npy_file.h"
-#include "runtime/data/sequence_source.h"
 #include "runtime/data/sources.h"
 
 namespace loop::data {
@@ -54,9 +53,10 @@ std::unique_ptr<Source> make_npy(const plan::Component& component, const SourceC
                      "the first dimension of both arrays is the sample");
   }
   ArrayData data;
-  const Slice::Bounds part = slice.of(inputs.rows());
-  if (part.begin == part.end || inputs.numbers.count == 0 || targets.numbers.count == 0) {
-    throw empty_part(input_file, slice, "an array of shape " + text_of(inputs.shape));
+  const Bounds part = take(slice, {input_file, inputs.rows(), "samples"});
+  if (inputs.numbers.count == 0 || targets.numbers.count == 0) {
+    throw file_error(inputs.numbers.count == 0 ? input_file : target_file, "its samples hold no numbers",
+                     "save arrays with data");
   }
   check_finite(inputs, input_file);
   check_finite(targets, target_file);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/data/file.h"
+#include "loop/error.h"
 
 namespace loop::data {
 
@@ -68,9 +68,19 @@ int64_t sequence_length(Arguments& arguments, const std::string& component, cons
               "give `length`, for example length: 64");
 }
 
-Error empty_part(const std::filesystem::path& file, const Slice& slice, const std::string& of) {
-  return file_error(file, "take: " + slice.text() + " of " + of + " leaves nothing to read",
-                    "take a larger part, or use more data");
+Sequences cut_sequences(const Slice& slice, const std::filesystem::path& file, int64_t tokens,
+                        const std::string& unit, int64_t length, DataInfo& info) {
+  // The last token of a part is only ever a target.
+  const Bounds part = take(slice, {file, tokens, unit, length, 1});
+  const int64_t rest = (part.size() - 1) % length;
+  if (rest > 0) {
+    info.notes.push_back(file.string() + ": the last " + std::to_string(rest) + " " + unit + " of " +
+                         slice.text() + " do not fill a sequence of " + std::to_string(length) +
+                         " and are left out");
+  }
+  info.context = length;
+  info.input_shape = {length};
+  return {part.begin, (part.size() - 1) / length};
 }
 
 }  // namespace loop::data

@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "loop/error.h"
 #include "loop/source.h"
 #include "runtime/data/arguments.h"
 #include "runtime/data/tokenizer.h"
@@ -43,7 +42,13 @@ std::shared_ptr<const Tokenizer> tokenizer_for(const std::string& kind,
 /// The argument `length`, or the model's context; throws loop::Error (findings) when there is neither.
 int64_t sequence_length(Arguments& arguments, const std::string& component, const SourceContext& context);
 
-/// The error for a part of a file that holds nothing.
-Error empty_part(const std::filesystem::path& file, const Slice& slice, const std::string& of);
+/// Tokens of a stream and the samples in them; a remainder too short for a sample is noted in `info`.
+struct Sequences {
+  int64_t begin = 0;  // first token
+  int64_t size = 0;   // samples
+};
+/// Throws loop::Error (usage) when the part holds no sample. `unit` is what a token is: "characters".
+Sequences cut_sequences(const Slice& slice, const std::filesystem::path& file, int64_t tokens,
+                        const std::string& unit, int64_t length, DataInfo& info);
 
 }  // namespace loop::data

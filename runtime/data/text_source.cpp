@@ -21,29 +21,11 @@ class TextSource final : public SequenceSource {
     const std::string_view whole[] = {text};
     tokenizer_ = tokenizer_for(kind, whole, file, context);
     ids_ = tokenizer_->encode(text, file);
-    const std::string unit = kind == "byte" ? " bytes" : " characters";
-    const std::string of = std::to_string(ids_.size()) + unit;
-    const Slice::Bounds part = slice.of(static_cast<int64_t>(ids_.size()));
-    if (part.begin == part.end) throw empty_part(file, slice, of);
-    ids_ = {ids_.begin() + part.begin, ids_.begin() + part.end};
-    // The last token is only ever a target.
-    const int64_t targets = static_cast<int64_t>(ids_.size()) - 1;
-    size_ = targets / length_;
-    if (size_ == 0) {
-      throw file_error(file,
-                       "take: " + slice.text() + " of " + of + " is " + std::to_string(ids_.size()) +
-                           ", too few for one sequence of " + std::to_string(length_) + " and the next" +
-                           (kind == "byte" ? " byte" : " character"),
-                       "use more text, or a smaller `length`");
-    }
-    if (const int64_t rest = targets % length_) {
-      info_.notes.push_back(file.string() + ": " + std::to_string(rest) + unit + " at the end of " +
-                            slice.text() + " do not fill a sequence of " + std::to_string(length_) +
-                            " and are left out");
-    }
+    const Sequences sequences = cut_sequences(slice, file, static_cast<int64_t>(ids_.size()),
+                                              kind == "byte" ? "bytes" : "characters", length_, info_);
+    size_ = sequences.size;
+    ids_ = {ids_.begin() + sequences.begin, ids_.begin() + sequences.begin + size_ * length_ + 1};
     info_.vocabulary = info_.classes = tokenizer_->vocabulary();
-    info_.context = length_;
-    info_.input_shape = {length_};
   }
 
   int64_t size() const override { return size_; }

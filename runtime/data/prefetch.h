@@ -1,0 +1,61 @@
+// Collates micro-batches on a thread of its own while the model works on earlier ones.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <variant>
+
+#include "loop/source.h"
+#include "runtime/data/window_former.h"
+
+namespace loop::data {
+
+/// Batches come out in the order in which they were asked for, whatever the threads do. One thread calls the
+/// members; the source must outlive this object.
+class Prefetcher {
+ public:
+  /// Holds at most `depth` ≥ 1 collated batches that have not been taken.
+  explicit Prefetcher(const Source& source, int64_t depth = 2);
+  /// Waits for the batch in work, if any; everything else is dropped.
+  ~Prefetcher();
+  Prefetcher(const Prefetcher&) = delete;
+  Prefetcher& operator=(const Prefetcher&) = delete;
+
+  /// Asks for one more batch. Never waits.
+  void request(MicroBatchPlan micro_batch);
+  void request(const WindowPlan& window);
+
+  /// The batch of the oldest request not yet taken; waits for it. What went wrong in collating it is thrown
+  /// here as loop::Error with the sample in its message; the next call gives the batch after it. Throws
+  /// loop::Error (internal) without a request.
+  Batch next();
+
+  /// Forgets all requests and batches, so that the next request is the next batch (the end of a run, another
+  /// place in the data).
+  void clear();
+
+  /// Requests not yet taken.
+  int64_t pending() const;
+
+ private:
+  using Outcome = std::variant<Batch, std::exception_ptr>;
+
+  void work();
+  Outcome collate(const MicroBatchPlan& micro_batch) const;
+
+  const Source& source_;
+  const int64_t depth_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<MicroBatchPlan> requests_;  // not yet begun
+  std::deque<Outcome> outcomes_;
+  bool in_work_ = false;
+  int64_t generation_ = 0;  // counts clear(); an outcome of an earlier one is dropped
+  bool stopping_ = false;
+  std::thread thread_;  // last: everything it uses is there when it starts
+};
+
+}  // namespace loop::data
