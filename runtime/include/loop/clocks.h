@@ -9,6 +9,14 @@
 
 namespace loop {
 
+/// What one finished window adds.
+struct WindowTotals {
+  int64_t samples = 0;        // all ranks
+  int64_t tokens = 0;         // counted ones, all ranks
+  int64_t micro_batches = 0;  // this rank's
+  double epochs_after = 0;    // passes over the training source after it
+};
+
 struct Clocks {
   // always
   int64_t attempts = 0;       // windows finished, applied or not
@@ -26,9 +34,10 @@ struct Clocks {
   double value(plan::Clock clock) const;
   /// For schedules and conditions: every clock by name, and "horizon" when it is known (≥ 0).
   plan::Lookup lookup(int64_t horizon_updates) const;
-  /// Advances for a finished window.
-  void window_finished(bool applied, int64_t window_samples, int64_t window_tokens,
-                       int64_t micro_batches_run);
+  /// Advances one clock for a finished window. `evaluations` and `seconds` do not advance with windows.
+  void advance(plan::Clock clock, bool applied, const WindowTotals& window);
+  /// Advances every clock for a finished window.
+  void window_finished(bool applied, const WindowTotals& window);
 };
 
 }  // namespace loop

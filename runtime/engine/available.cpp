@@ -1,0 +1,29 @@
+#include "runtime/engine/available.h"
+
+#include "loop/error.h"
+
+namespace loop::engine {
+
+void refuse_unavailable(const plan::Plan& plan) {
+  std::string missing;
+  const auto refuse = [&missing](bool asked, const std::string& what) {
+    if (asked) missing += (missing.empty() ? "" : ", ") + what;
+  };
+  refuse(plan.device == plan::Device::cuda, "device = cuda");
+  refuse(plan.ranks.value_or(1) != 1, "ranks = " + std::to_string(plan.ranks.value_or(1)));
+  refuse(plan.dtype == plan::Dtype::bf16, "dtype = bf16");
+  refuse(plan.amp.mode == plan::AmpMode::fp16, "amp = fp16");
+  refuse(plan.amp.mode == plan::AmpMode::bf16, "amp = bf16");
+  refuse(!plan.init_weights.empty(), "init = weights(…)");
+  refuse(plan.batch_norm == plan::BatchNorm::across_ranks, "batch_norm = across_ranks");
+  refuse(plan.batch_norm == plan::BatchNorm::frozen, "batch_norm = frozen");
+  refuse(plan.window.oom == plan::OomPolicy::halve, "window.oom = halve");
+  refuse(plan.checkpoint.has_value(), "checkpoint");
+  refuse(plan.resume != "never", "resume = " + plan.resume);
+  if (!missing.empty()) {
+    throw Error(ErrorKind::findings, "not available in this build: " + missing,
+                "leave it out of the spec; `loopc check` and `loopc plan` accept it already");
+  }
+}
+
+}  // namespace loop::engine

@@ -1,0 +1,143 @@
+#include "runtime/engine/evaluation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "loop/error.h"
+#include "runtime/engine/random.h"
+
+namespace loop::engine {
+
+namespace {
+
+bool from_terms(const std::string& metric) {
+  return metric == "loss" || metric == "perplexity";
+}
+
+double ratio(double numerator, double denominator) {
+  return denominator == 0 ? std::numeric_limits<double>::quiet_NaN() : numerator / denominator;
+}
+
+/// Evaluation mode for a scope, then the mode before.
+class EvaluationMode {
+ public:
+  explicit EvaluationMode(Model& model) : model_(model), was_training_(model.is_training()) { model_.eval(); }
+  ~EvaluationMode() { model_.train(was_training_); }
+  EvaluationMode(const EvaluationMode&) = delete;
+  EvaluationMode& operator=(const EvaluationMode&) = delete;
+
+ private:
+  Model& model_;
+  bool was_training_;
+};
+
+/// Sums over the evaluated samples.
+struct Sums {
+  std::vector<double> values;    // per term, as the objective adds it up
+  std::vector<double> raw;       // per term, Σℓ whatever the unit
+  std::vector<double> elements;  // per term
+  Counts counts;
+  std::vector<MetricSum> metrics;
+};
+
+void add_batch(Sums& sums, const Objective& objective, const torch::Tensor& outputs, const Batch& batch) {
+  add(sums.counts, objective.count(batch));
+  const Objective::Terms terms = objective.evaluate(outputs, batch, plan::LossMode::sum);
+  for (size_t t = 0; t < terms.values.size(); ++t) {
+    const double value = terms.values[t].item<double>();
+    sums.values[t] += value;
+    // Here elements are given only for `per micro_batch`, whose value is the mean over them.
+    sums.raw[t] += terms.elements[t] > 0 ? value * terms.elements[t] : value;
+    sums.elements[t] += static_cast<double>(objective.elements(t, batch));
+  }
+}
+
+double loss(const Sums& sums, const Objective& objective) {
+  double total = 0;
+  for (size_t t = 0; t < objective.terms().size(); ++t) {
+    const plan::LossTerm& term = objective.terms()[t];
+    const double count =
+        objective.divides_by_count(t) ? sums.counts[static_cast<size_t>(term.count_class)] : sums.elements[t];
+    total += term.weight * ratio(sums.values[t], count);
+  }
+  return total;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const plan::Evaluation& evaluation, const Parts& parts, Averages& averages)
+    : evaluation_(evaluation), parts_(parts), averages_(averages) {
+  for (const std::string& name : evaluation.metrics) {
+    metrics_.push_back(from_terms(name) ? nullptr : make_metric(name, ignored_target(parts.plan)));
+    if (!from_terms(name) && !metrics_.back()) {
+      throw Error(ErrorKind::findings,
+                  "evaluation '" + evaluation.name + "' asks for the metric '" + name + "'",
+                  "there are loss, perplexity, accuracy, mse and l1");
+    }
+  }
+  const auto& all = parts.plan.averages;
+  const bool known =
+      std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == evaluation.with; });
+  if (evaluation.with != "model" && !known) {
+    throw Error(ErrorKind::findings,
+                "evaluation '" + evaluation.name + "' wants the average '" + evaluation.with +
+                    "', which does not exist",
+                "add `average " + evaluation.with + " = ema(…)`, or leave `with` out");
+  }
+}
+
+std::optional<telemetry::EvaluationRecord> Evaluator::run(const Clocks& clocks,
+                                                          const std::function<bool()>& interrupted) const {
+  const auto begun = std::chrono::steady_clock::now();
+  const torch::NoGradGuard no_grad;
+  const RandomStateGuard random_state;
+  const EvaluationMode mode(*parts_.model);
+  const Averages::Swap swap(averages_, evaluation_.with);
+  start_stream(parts_.plan.seed, Stream::evaluation, static_cast<uint64_t>(clocks.evaluations));
+
+  const Objective& objective = *parts_.objective;
+  const Source& source = *parts_.sources.at(evaluation_.source);
+  const int64_t size = source.size();
+  const int64_t per_batch = parts_.plan.data.micro_batch_samples;
+  const std::vector<double> zeros(objective.terms().size());
+  Sums sums{zeros, zeros, zeros, objective.no_counts(), std::vector<MetricSum>(metrics_.size())};
+  telemetry::EvaluationRecord record;
+  const auto limit = evaluation_.limit_micro_batches.value_or(std::numeric_limits<int64_t>::max());
+  for (int64_t first = 0; first < size && record.micro_batches < limit; first += per_batch) {
+    if (interrupted()) return std::nullopt;
+    std::vector<int64_t> samples(static_cast<size_t>(std::min(per_batch, size - first)));
+    std::iota(samples.begin(), samples.end(), first);
+    const Batch batch = source.collate(samples);
+    const torch::Tensor outputs = parts_.model->forward(batch);
+    add_batch(sums, objective, outputs, batch);
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      if (!metrics_[m]) continue;
+      const MetricSum part = metrics_[m]->sum(outputs, batch);
+      sums.metrics[m].numerator += part.numerator;
+      sums.metrics[m].denominator += part.denominator;
+    }
+    record.samples += batch.samples;
+    ++record.micro_batches;
+  }
+  for (size_t m = 0; m < metrics_.size(); ++m) {
+    const std::string& name = evaluation_.metrics[m];
+    const double value = name == "loss" ? loss(sums, objective)
+                         : name == "perplexity"
+                             ? std::exp(ratio(sums.raw[0], sums.elements[0]))
+                             : ratio(sums.metrics[m].numerator, sums.metrics[m].denominator);
+    record.metrics.emplace_back(name, value);
+  }
+  record.name = evaluation_.name;
+  record.source = evaluation_.source;
+  record.with = evaluation_.with;
+  record.optimizer_step = clocks.updates;
+  record.epoch = clocks.epochs;
+  record.counted = sums.elements[0];
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  return record;
+}
+
+}  // namespace loop::engine

@@ -1,0 +1,26 @@
+// The value of E in scale_loss(E) and scale_grad(E).
+#pragma once
+
+#include "runtime/engine/objective.h"
+#include "runtime/plan/operation.h"
+
+namespace loop::engine {
+
+/// What the symbols of a factor stand for. With one process a rank's counts are the global ones.
+struct FactorValues {
+  double loss_scale = 1;
+  int64_t micro_batches = 1;          // as configured for this window
+  int64_t micro_batches_counted = 1;  // as run, empty ones included
+  int64_t ranks = 1;
+  const Counts* window = nullptr;  // of the finished window
+  const Counts* micro = nullptr;   // of the current micro-batch; null outside one
+};
+
+/// Throws loop::Error (training) for a division by a count of 0, (internal) for a micro-batch's count outside
+/// one.
+double evaluate(const plan::Factor& factor, const FactorValues& values, const Objective& objective);
+
+/// True when E reads a count of the window, which must then be known before its first forward.
+bool reads_window_count(const plan::Factor& factor);
+
+}  // namespace loop::engine

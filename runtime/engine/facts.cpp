@@ -1,0 +1,48 @@
+#include "runtime/engine/facts.h"
+
+#include "runtime/engine/horizon.h"
+#include "runtime/engine/parts.h"
+
+namespace loop::engine {
+
+namespace {
+
+struct Epoch {
+  int64_t micro_batches = 0;
+  int64_t updates = 0;
+  int64_t lost_samples = 0;
+};
+
+/// The first epoch; an unfinished window under carry counts with its micro-batches, not as an update.
+Epoch first_epoch(const data::WindowFormerOptions& options) {
+  data::WindowFormer former(options);
+  Epoch epoch;
+  for (;;) {
+    const auto next = former.next_until(1, 0);
+    epoch.micro_batches += static_cast<int64_t>(next.window.micro.size());
+    if (!next.complete) break;
+    ++epoch.updates;
+  }
+  epoch.lost_samples = former.lost_samples();
+  return epoch;
+}
+
+}  // namespace
+
+nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path& data_dir) {
+  const Parts parts = assemble(plan, make_sources(plan, data_dir));
+  int64_t tokens = 0;
+  for (int64_t sample = 0; sample < parts.train().size(); ++sample) tokens += parts.former.tokens(sample);
+  const Epoch epoch = first_epoch(parts.former);
+  const int64_t trainable = parts.parameters->trainable_elements();
+  return {{"train_samples", parts.train().size()},
+          {"tokens_per_epoch", tokens},
+          {"micro_batches_per_epoch", epoch.micro_batches},
+          {"updates_per_epoch", epoch.updates},
+          {"lost_samples_per_epoch", epoch.lost_samples},
+          {"planned_updates", planned_updates(plan, parts.former).value_or(0)},
+          {"parameters", trainable + parts.parameters->frozen_elements()},
+          {"trainable_parameters", trainable}};
+}
+
+}  // namespace loop::engine

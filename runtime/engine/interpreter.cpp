@@ -1,0 +1,114 @@
+#include "runtime/engine/interpreter.h"
+
+#include <algorithm>
+
+#include "loop/error.h"
+#include "runtime/engine/variables.h"
+
+namespace loop::engine {
+
+using plan::OpKind;
+
+namespace {
+
+MicroState& inside(MicroState* micro, const plan::Operation& operation) {
+  if (!micro)
+    throw Error(ErrorKind::internal,
+                std::string("`") + plan::name(operation.kind) + "` outside a micro-batch");
+  return *micro;
+}
+
+}  // namespace
+
+void Interpreter::run(const std::vector<plan::Operation>& operations, WindowState& window,
+                      MicroState* micro) {
+  for (const plan::Operation& operation : operations) run(operation, window, micro);
+}
+
+void Interpreter::run(const plan::Operation& operation, WindowState& window, MicroState* micro) {
+  const auto names = [&] { return variables(clocks_, objective_, window, micro); };
+  switch (operation.kind) {
+    case OpKind::forward:
+      return micro_.forward(inside(micro, operation));
+    case OpKind::loss:
+      return micro_.loss(operation.loss_mode, inside(micro, operation), window);
+    case OpKind::scale_loss:
+      return micro_.scale_loss(operation.factor, inside(micro, operation), window);
+    case OpKind::backward:
+      return micro_.backward(inside(micro, operation), window);
+    // Full precision and one process: both only enclose.
+    case OpKind::autocast:
+    case OpKind::sync_on:
+      return run(operation.body, window, micro);
+    case OpKind::reduce:
+      return;
+    case OpKind::unscale:
+      return update_.unscale(window);
+    case OpKind::normalize:
+      return update_.normalize(window);
+    case OpKind::scale_grad:
+      return update_.scale_grad(operation.factor, window, micro);
+    case OpKind::clip_norm:
+      return update_.clip_norm(operation, window, names());
+    case OpKind::clip_value:
+      return update_.clip_value(operation, window, names());
+    case OpKind::step:
+      return update_.step(operation, window, names());
+    case OpKind::update_scale:
+      return update_.update_scale(window);
+    case OpKind::zero_grad:
+      return update_.zero_grad();
+    case OpKind::tick:
+      return update_.tick(operation.target, window);
+    case OpKind::average:
+      return update_.average(operation.target, window, names());
+    case OpKind::when:
+      if (holds(operation.condition, window, micro)) run(operation.body, window, micro);
+      return;
+  }
+}
+
+bool Interpreter::holds(const plan::Expression& condition, const WindowState& window,
+                        const MicroState* micro) const {
+  return value_of(condition, variables(clocks_, objective_, window, micro), "`when`") != 0;
+}
+
+int64_t Interpreter::losses(const std::vector<plan::Operation>& operations, const WindowState& window,
+                            const MicroState& micro) const {
+  int64_t count = 0;
+  for (const plan::Operation& operation : operations) {
+    if (operation.kind == OpKind::loss) ++count;
+    if (operation.kind == OpKind::when && !holds(operation.condition, window, &micro)) continue;
+    count += losses(operation.body, window, micro);
+  }
+  return count;
+}
+
+bool needs_counts_ahead(const std::vector<plan::Operation>& micro) {
+  return std::any_of(micro.begin(), micro.end(), [](const plan::Operation& operation) {
+    const bool normalised_loss =
+        operation.kind == OpKind::loss && operation.loss_mode == plan::LossMode::normalized;
+    return normalised_loss || operation.kind == OpKind::normalize || reads_window_count(operation.factor) ||
+           reads_window_count(operation.condition) || needs_counts_ahead(operation.body);
+  });
+}
+
+bool repeatable(const std::vector<plan::Operation>& micro) {
+  return std::all_of(micro.begin(), micro.end(), [](const plan::Operation& operation) {
+    switch (operation.kind) {
+      case OpKind::forward:
+      case OpKind::loss:
+      case OpKind::scale_loss:
+      case OpKind::backward:
+        return true;
+      case OpKind::autocast:
+      case OpKind::sync_on:
+      case OpKind::when:
+        return repeatable(operation.body);
+      default:
+        return false;
+    }
+  });
+}
+
+}  // namespace loop::engine

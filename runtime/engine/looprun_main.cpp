@@ -1,0 +1,101 @@
+// looprun: executes a plan. `loopc run` starts it; it can be started by hand as well.
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "loop/error.h"
+#include "runtime/engine/facts.h"
+#include "runtime/engine/run.h"
+#include "runtime/plan/json.h"
+
+namespace {
+
+constexpr int kUsage = 2;
+constexpr int kInternal = 3;
+
+int complain(const std::string& message, const std::string& repair, int code) {
+  std::cerr << "looprun: error: " << message << '\n';
+  if (!repair.empty()) std::cerr << "  help: " << repair << '\n';
+  return code;
+}
+
+loop::plan::Plan read_plan(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw loop::Error(loop::ErrorKind::usage, "cannot read the plan " + file);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const auto document = loop::plan::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded()) {
+    throw loop::Error(loop::ErrorKind::usage, file + " is not a plan: it is no JSON document",
+                      "make one with `loopc plan --json`");
+  }
+  loop::plan::Plan plan = loop::plan::from_json(document);
+  loop::plan::refuse_if_stale(plan);
+  return plan;
+}
+
+void set_threads() {
+  const char* wanted = std::getenv("LOOP_THREADS");
+  if (!wanted || !*wanted) return;
+  char* end = nullptr;
+  const long threads = std::strtol(wanted, &end, 10);
+  constexpr long kMost = 4096;
+  if (*end != '\0' || threads < 1 || threads > kMost) {
+    throw loop::Error(loop::ErrorKind::usage, std::string("LOOP_THREADS is '") + wanted + "'",
+                      "give a number of threads from 1 on");
+  }
+  at::set_num_threads(static_cast<int>(threads));
+}
+
+void print_versions() {
+  std::string backend = at::get_parallel_info();
+  const nlohmann::ordered_json versions = {
+      {"torch", TORCH_VERSION},
+      {"cuda", at::hasCUDA()},
+      {"threads", at::get_num_threads()},
+      {"parallel_backend", backend.find("OpenMP") != std::string::npos ? "OpenMP" : "native"}};
+  std::cout << versions.dump() << '\n';
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("looprun executes a plan made by loopc", "looprun");
+  std::string plan_file;
+  loop::engine::RunOptions options;
+  bool facts = false, versions = false, quiet = false;
+  app.add_option("--plan", plan_file, "the plan (loopc plan --json)");
+  app.add_option("--out", options.out, "run directory, instead of the plan's log path");
+  app.add_option("--data-dir", options.data_dir,
+                 "where relative data paths start, instead of the spec's folder");
+  app.add_flag("--facts", facts,
+               "look at data and model, print what is known of them as JSON, and do not train");
+  app.add_flag("--quiet", quiet, "show no progress");
+  app.add_flag("--version-json", versions, "print what this executable was built with");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  try {
+    set_threads();
+    if (versions) return print_versions(), 0;
+    if (plan_file.empty()) return complain("no plan given", "looprun --plan FILE", kUsage);
+    const loop::plan::Plan plan = read_plan(plan_file);
+    if (facts) return std::cout << loop::engine::facts(plan, options.data_dir).dump() << '\n', 0;
+    options.progress = !quiet;
+    return loop::engine::run(plan, options);
+  } catch (const loop::Error& error) {
+    return complain(error.what(), error.repair(), error.exit_code());
+  } catch (const loop::plan::PlanError& error) {
+    return complain(error.what(), "make a new plan with `loopc plan --json`, or use `loopc run`", kUsage);
+  } catch (const c10::Error& error) {
+    return complain(error.what_without_backtrace(), "", kInternal);
+  } catch (const std::exception& error) {
+    return complain(error.what(), "", kInternal);
+  }
+}

@@ -1,0 +1,82 @@
+#include "runtime/engine/run.h"
+
+#include <iostream>
+
+#include "loop/error.h"
+#include "runtime/engine/available.h"
+#include "runtime/engine/final_parameters.h"
+#include "runtime/engine/interrupt.h"
+#include "runtime/engine/report.h"
+#include "runtime/engine/run_directory.h"
+#include "runtime/engine/trainer.h"
+#include "runtime/telemetry/jsonl.h"
+#include "runtime/telemetry/memory.h"
+#include "runtime/telemetry/progress.h"
+
+namespace loop::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One line per output format.
+void add_sinks(telemetry::Sinks& sinks, const plan::Plan& plan, const RunOptions& options,
+               const fs::path& folder) {
+  if (plan.log.enabled) sinks.add(std::make_unique<telemetry::JsonlSink>(folder / "metrics.jsonl"));
+  if (options.progress) sinks.add(std::make_unique<telemetry::ProgressSink>(std::cout));
+}
+
+telemetry::RunEnd make_end(const Trainer& trainer, const fs::path& folder) {
+  const Clocks& clocks = trainer.clocks();
+  telemetry::RunEnd end;
+  end.optimizer_step = clocks.updates;
+  end.attempted = clocks.attempts;
+  end.micro_step = clocks.micro_batches;
+  end.epoch = clocks.epochs;
+  end.samples_seen = clocks.samples_seen;
+  end.tokens_seen = clocks.tokens_seen;
+  end.lost_samples = trainer.lost_samples();
+  end.directory = folder.string();
+  end.peak_memory_bytes = telemetry::peak_memory_bytes();
+  end.seconds = clocks.seconds;
+  return end;
+}
+
+}  // namespace
+
+int run(const plan::Plan& plan, const RunOptions& options) {
+  refuse_unavailable(plan);
+  Parts parts = assemble(plan, make_sources(plan, options.data_dir));
+  telemetry::Sinks sinks;
+  Trainer trainer(parts, sinks);
+  const fs::path folder = make_run_directory(plan, options.out);
+  add_sinks(sinks, plan, options, folder);
+
+  telemetry::RunStart start = make_start(parts, trainer.planned_updates());
+  start.directory = folder.string();
+  sinks.start(start);
+  const fs::path wanted = wanted_run_directory(plan, options.out);
+  if (folder.filename() != wanted.filename() && wanted.has_filename()) {
+    sinks.notice(wanted.string() + " holds another run and was left alone");
+  }
+
+  const InterruptGuard interrupts;
+  try {
+    const Ending ending = trainer.run([&interrupts] { return interrupts.requested(); });
+    telemetry::RunEnd end = make_end(trainer, folder);
+    end.status = ending.interrupted ? "interrupted" : "done";
+    end.reason = ending.reason;
+    end.discarded_micro_batches = ending.discarded_micro_batches;
+    end.parameters_file = write_parameters(plan, *parts.model, trainer.averages(), folder).string();
+    sinks.end(end);
+    return ending.interrupted ? kInterruptedExitCode : 0;
+  } catch (const std::exception& error) {
+    telemetry::RunEnd end = make_end(trainer, folder);
+    end.status = "failed";
+    end.reason = error.what();
+    sinks.end(end);
+    throw;
+  }
+}
+
+}  // namespace loop::engine

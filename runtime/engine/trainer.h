@@ -1,0 +1,76 @@
+// The run itself: windows until a stop condition holds, with evaluations and reports in between.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/engine/evaluation.h"
+#include "runtime/engine/parts.h"
+#include "runtime/engine/triggers.h"
+#include "runtime/engine/window_runner.h"
+#include "runtime/telemetry/sink.h"
+
+namespace loop::engine {
+
+/// How a run ended without an error.
+struct Ending {
+  bool interrupted = false;
+  std::string reason;                   // "1000 updates"
+  int64_t discarded_micro_batches = 0;  // of a window that `carry` left unfinished
+};
+
+class Trainer {
+ public:
+  /// `parts` and `sink` must outlive it. Throws loop::Error (findings) for what the plan names but does not
+  /// have, and for a use of `horizon` without a bound that can be counted.
+  Trainer(Parts& parts, telemetry::Sink& sink);
+
+  /// Runs to the end; `interrupted` is asked after every window and during evaluations. Throws loop::Error
+  /// (training) when the run cannot go on; what it reported until then has been passed to the sink.
+  Ending run(const std::function<bool()>& interrupted);
+
+  const Clocks& clocks() const { return clocks_; }
+  std::optional<int64_t> planned_updates() const { return planned_updates_; }
+  int64_t lost_samples() const { return former_.lost_samples(); }
+  WindowRunner& windows() { return *windows_; }
+  Averages& averages() { return averages_; }
+
+ private:
+  struct Scheduled {
+    Evaluator evaluator;
+    Every every;
+    std::optional<int64_t> last_update;  // updates applied when it ran last
+  };
+
+  data::WindowFormer::Bounded form_window();
+  void run_window(const data::WindowPlan& window);
+  void report(telemetry::UpdateRecord record, const data::WindowPlan& window, double seconds);
+  void write_pending_line();
+  bool evaluate(Scheduled& scheduled, const std::function<bool()>& interrupted);
+  void check_metrics() const;
+  void count_seconds();
+
+  Parts& parts_;
+  telemetry::Sink& sink_;
+  Averages averages_;
+  Steps steps_;
+  Clocks clocks_;
+  data::WindowFormer former_;
+  std::optional<int64_t> planned_updates_;
+  std::unique_ptr<WindowRunner> windows_;
+  std::vector<Scheduled> evaluations_;
+  StopConditions stop_;
+  NonfinitePolicy nonfinite_;
+  Every log_every_;
+
+  double begun_seconds_ = 0;
+  bool first_line_written_ = false;
+  std::optional<telemetry::UpdateRecord> pending_line_;  // the newest record that was not written
+  double tokens_since_line_ = 0;
+  double seconds_since_line_ = 0;
+};
+
+}  // namespace loop::engine

@@ -1,0 +1,111 @@
+#include "runtime/engine/update_operations.h"
+
+#include <cmath>
+
+#include "loop/error.h"
+#include "runtime/engine/variables.h"
+#include "runtime/plan/names.h"
+
+namespace loop::engine {
+
+namespace {
+
+/// Whether what follows an update may follow now: it was applied, or, before the step, nothing speaks against
+/// it.
+bool may_count(const WindowState& window) {
+  return window.stepped ? window.applied() : window.finite().value_or(true);
+}
+
+double threshold(const plan::Operation& clip, const plan::Lookup& lookup) {
+  const double limit = value_of(clip.limit, lookup, plan::to_text(clip));
+  if (!(limit >= 0)) {
+    throw Error(ErrorKind::training, plan::to_text(clip) + " has the threshold " + std::to_string(limit),
+                "a threshold is 0 or more");
+  }
+  return limit;
+}
+
+}  // namespace
+
+/// One pass over all groups: the norm as it is now, and the first bad parameter if there is one.
+void UpdateOperations::measure(WindowState& window) {
+  const double norm = parameters_.gradient_norm({});
+  if (!window.norm) window.norm = norm;
+  window.known_finite = std::isfinite(norm);
+  if (window.known_finite) return;
+  const gradients::NonfiniteReport report = parameters_.first_nonfinite();
+  window.known_finite = !report;  // finite elements can have a norm outside FP64's range
+  if (report && !window.nonfinite) window.nonfinite = Nonfinite{report.parameter, std::nullopt};
+}
+
+void UpdateOperations::scale(double factor, WindowState& window) {
+  if (factor == 1) return;
+  parameters_.scale_gradients({}, factor);
+  if (!(std::abs(factor) <= 1)) window.known_finite = false;  // a larger factor can overflow
+}
+
+void UpdateOperations::unscale(WindowState& window) {
+  measure(window);
+  window.norm.reset();  // the norm that is reported is the normalised one
+  window.unscale_verdict = window.known_finite;
+}
+
+void UpdateOperations::normalize(WindowState& window) {
+  if (objective_.terms_share_one_class()) {
+    const double count =
+        objective_.divisor(static_cast<size_t>(objective_.terms().front().count_class), window.counts);
+    scale(1 / count, window);
+    return;
+  }
+  throw Error(ErrorKind::internal, "`normalize` with several count classes: no single factor is right");
+}
+
+void UpdateOperations::scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro) {
+  scale(evaluate(factor, factor_values(window, micro), objective_), window);
+}
+
+void UpdateOperations::clip_norm(const plan::Operation& clip, WindowState& window,
+                                 const plan::Lookup& lookup) {
+  const double limit = threshold(clip, lookup);
+  const bool all = clip.groups.empty() || clip.groups.size() == parameters_.groups().size();
+  if (!all && !window.norm) measure(window);
+  const double norm = parameters_.clip_norm(clip.groups, limit);
+  if (all && !window.norm) window.norm = norm;
+  if (std::isfinite(norm)) {
+    window.known_finite = window.known_finite || all;
+    window.clipped = window.clipped || norm > limit;
+  }
+}
+
+void UpdateOperations::clip_value(const plan::Operation& clip, WindowState& window,
+                                  const plan::Lookup& lookup) {
+  const double limit = threshold(clip, lookup);
+  if (!window.norm) measure(window);
+  if (parameters_.clip_value(clip.groups, limit) > 0) window.clipped = true;
+}
+
+void UpdateOperations::step(const plan::Operation& step, WindowState& window, const plan::Lookup& lookup) {
+  if (!window.step_verdict) {
+    if (!window.known_finite || !window.norm) measure(window);
+    window.step_verdict = window.known_finite;
+  }
+  window.stepped = true;
+  if (!*window.step_verdict) return;
+  window.learning_rates.emplace_back(steps_.label(step), steps_.apply(step, lookup));
+}
+
+void UpdateOperations::update_scale(const WindowState& window) const {
+  if (!window.finite())
+    throw Error(ErrorKind::internal, "`update_scale` before `unscale` and before any `step`");
+}
+
+void UpdateOperations::tick(const std::string& clock, const WindowState& window) {
+  clocks_.advance(plan::from_spelling<plan::Clock>(clock), may_count(window), window.totals);
+}
+
+void UpdateOperations::average(const std::string& name, const WindowState& window,
+                               const plan::Lookup& lookup) {
+  if (may_count(window)) averages_.update(name, lookup);
+}
+
+}  // namespace loop::engine

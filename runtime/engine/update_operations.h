@@ -1,0 +1,48 @@
+// The operations of a window's end: unscale, normalize, scale_grad, clip, step, update_scale, zero_grad,
+// tick, average.
+#pragma once
+
+#include "runtime/engine/averages.h"
+#include "runtime/engine/micro_operations.h"
+#include "runtime/engine/steps.h"
+
+namespace loop::engine {
+
+class UpdateOperations {
+ public:
+  UpdateOperations(gradients::Parameters& parameters, const Objective& objective, const Steps& steps,
+                   Averages& averages, Clocks& clocks)
+      : parameters_(parameters), objective_(objective), steps_(steps), averages_(averages), clocks_(clocks) {}
+
+  /// Divides by the loss scale, 1 without fp16, and notes whether the gradient is finite.
+  void unscale(WindowState& window);
+  /// Multiplies by W/N: W = 1 with one process. Throws loop::Error (internal) with several count classes.
+  void normalize(WindowState& window);
+  void scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro);
+  /// A gradient that is not finite is left as it is: `step` will refuse it, and the report still finds the
+  /// parameter.
+  void clip_norm(const plan::Operation& clip, WindowState& window, const plan::Lookup& lookup);
+  void clip_value(const plan::Operation& clip, WindowState& window, const plan::Lookup& lookup);
+  /// The first step judges the gradient of all groups; the others follow its verdict: all steps or none.
+  void step(const plan::Operation& step, WindowState& window, const plan::Lookup& lookup);
+  /// Without a loss scale there is nothing to adapt. Throws loop::Error (internal) when nothing has judged
+  /// the gradient.
+  void update_scale(const WindowState& window) const;
+  void zero_grad() { parameters_.zero_gradients(); }
+  /// Advances the named clock by this window. Clocks of applied windows stand still once the gradient is
+  /// known to be bad.
+  void tick(const std::string& clock, const WindowState& window);
+  void average(const std::string& name, const WindowState& window, const plan::Lookup& lookup);
+
+ private:
+  void measure(WindowState& window);
+  void scale(double factor, WindowState& window);
+
+  gradients::Parameters& parameters_;
+  const Objective& objective_;
+  const Steps& steps_;
+  Averages& averages_;
+  Clocks& clocks_;
+};
+
+}  // namespace loop::engine

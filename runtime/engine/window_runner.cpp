@@ -1,0 +1,176 @@
+#include "runtime/engine/window_runner.h"
+
+#include "loop/error.h"
+#include "runtime/engine/random.h"
+#include "runtime/engine/variables.h"
+#include "runtime/plan/names.h"
+
+namespace loop::engine {
+
+namespace {
+
+void collect_targets(const std::vector<plan::Operation>& operations, plan::OpKind kind,
+                     std::set<std::string>& targets) {
+  for (const plan::Operation& operation : operations) {
+    if (operation.kind == kind) targets.insert(operation.target);
+    collect_targets(operation.body, kind, targets);
+  }
+}
+
+/// Running statistics and the like, which a forward pass changes: a skipped update must not keep what it did
+/// to them.
+class Buffers {
+ public:
+  explicit Buffers(Model& model) {
+    for (const torch::Tensor& buffer : model.buffers()) saved_.emplace_back(buffer, buffer.clone());
+  }
+  void restore() {
+    const torch::NoGradGuard no_grad;
+    for (auto& [buffer, content] : saved_) buffer.copy_(content);
+  }
+
+ private:
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> saved_;
+};
+
+}  // namespace
+
+WindowRunner::WindowRunner(const plan::Plan& plan, const Source& train, Model& model,
+                           gradients::Parameters& parameters, const Objective& objective, const Steps& steps,
+                           Averages& averages, Clocks& clocks, int64_t horizon)
+    : plan_(plan),
+      train_(train),
+      model_(model),
+      parameters_(parameters),
+      objective_(objective),
+      averages_(averages),
+      clocks_(clocks),
+      horizon_(horizon),
+      micro_operations_(model, objective),
+      update_operations_(parameters, objective, steps, averages, clocks),
+      interpreter_(micro_operations_, update_operations_, objective, clocks),
+      counts_ahead_(needs_counts_ahead(plan.micro)) {
+  for (const auto* block : {&plan.micro, &plan.update}) {
+    collect_targets(*block, plan::OpKind::tick, written_ticks_);
+    collect_targets(*block, plan::OpKind::average, written_averages_);
+  }
+}
+
+WindowState WindowRunner::open(const data::WindowPlan& window) const {
+  WindowState state;
+  state.number = clocks_.attempts;
+  state.micro_batches = static_cast<int64_t>(window.micro.size());
+  const plan::WindowSize& size = plan_.window.size;
+  state.configured_micro_batches =
+      data::window_size_at(size, size.ramp ? clocks_.value(size.ramp->over_clock) : 0);
+  state.totals = {window.samples, window.tokens, state.micro_batches, window.epochs_after};
+  state.horizon = horizon_;
+  state.counts = objective_.no_counts();
+  return state;
+}
+
+Counts WindowRunner::count_ahead(const data::WindowPlan& window, const WindowState& state) const {
+  Counts total = objective_.no_counts();
+  for (size_t k = 0; k < window.micro.size(); ++k) {
+    MicroState micro;
+    micro.index = k;
+    micro.first = k == 0;
+    micro.last = k + 1 == window.micro.size();
+    // Only the counts are kept: the batches of a whole window need not fit into memory at once.
+    micro.counts = objective_.count(collate(window.micro[k]));
+    const int64_t times = interpreter_.losses(plan_.micro, state, micro);
+    for (int64_t i = 0; i < times; ++i) add(total, micro.counts);
+  }
+  return total;
+}
+
+void WindowRunner::run_micro_batch(size_t index, const Batch& batch, WindowState& state) {
+  MicroState micro;
+  micro.index = index;
+  micro.first = index == 0;
+  micro.last = static_cast<int64_t>(index) + 1 == state.micro_batches;
+  micro.batch = &batch;
+  micro.counts = objective_.count(batch);
+  interpreter_.run(plan_.micro, state, &micro);
+}
+
+WindowResult WindowRunner::run(const data::WindowPlan& window, const std::function<Batch()>& next_batch) {
+  WindowResult result;
+  WindowState& state = result.state;
+  state = open(window);
+  parameters_.clear_touched();
+  Buffers buffers(model_);
+  start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number));
+  if (counts_ahead_) {
+    state.counts = count_ahead(window, state);
+    state.counts_complete = true;
+  }
+  for (size_t k = 0; k < window.micro.size(); ++k) {
+    const Batch batch = next_batch();
+    run_micro_batch(k, batch, state);
+    state.positions += batch.positions;
+  }
+  state.counts_complete = true;
+  result.empty = objective_.empty(state.counts);
+  if (result.empty) {
+    if (plan_.window.empty == plan::EmptyPolicy::error) {
+      throw Error(ErrorKind::training,
+                  "window " + std::to_string(state.number + 1) + " has no counted unit in any of its " +
+                      std::to_string(state.micro_batches) + " micro-batches",
+                  "check the loss's `ignore`, make the window larger, or use window { empty = skip }");
+    }
+    parameters_.zero_gradients();
+  } else {
+    if (on_gradient_) on_gradient_(state);
+    interpreter_.run(plan_.update, state, nullptr);
+  }
+  if (!state.applied() && !result.empty && state.stepped) {
+    buffers.restore();
+    trace(window, state);
+    buffers.restore();
+  }
+  finish(result);
+  return result;
+}
+
+void WindowRunner::trace(const data::WindowPlan& window, WindowState& state) {
+  if (!state.nonfinite) state.nonfinite.emplace();
+  std::optional<size_t>& culprit = state.nonfinite->micro_batch;
+  if (window.micro.size() == 1) {
+    culprit = 0;
+    return;
+  }
+  culprit = bad_loss(state);
+  if (culprit || !repeatable(plan_.micro)) return;
+  start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number));
+  WindowState again = open(window);
+  again.counts = state.counts;
+  again.counts_complete = true;
+  culprit = bad_gradient(parameters_, window.micro.size(),
+                         [&](size_t k) { run_micro_batch(k, collate(window.micro[k]), again); });
+}
+
+void WindowRunner::finish(WindowResult& result) {
+  WindowState& state = result.state;
+  result.applied = !result.empty && state.applied();
+  if (result.empty) {
+    result.skipped = "no counted unit in the window";
+  } else if (!state.stepped) {
+    result.skipped = "no step was reached";
+  } else if (!result.applied) {
+    result.skipped = to_text(*state.nonfinite, state.micro_batches);
+  }
+  if (result.applied) {
+    for (const plan::Average& average : plan_.averages) {
+      if (written_averages_.contains(average.name)) continue;
+      averages_.update(average.name, variables(clocks_, objective_, state, nullptr));
+    }
+  }
+  for (const auto& [clock, spelling] : plan::spellings(plan::Clock{})) {
+    // An empty window skips the update block: the clocks that always advance do so nevertheless.
+    const bool advanced_already = written_ticks_.contains(spelling) && !result.empty;
+    if (!advanced_already) clocks_.advance(clock, result.applied, state.totals);
+  }
+}
+
+}  // namespace loop::engine

@@ -1,0 +1,16 @@
+// Numbers and times as a person reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace loop::telemetry {
+
+/// Four significant digits; exponent form below 1e-3 and from 1e5 on: "2.345", "2.0e-03".
+std::string readable(double value);
+/// "834", "12.3k", "4.5M".
+std::string readable_count(double value);
+/// "0:07", "12:34", "3:02:01".
+std::string readable_duration(double seconds);
+
+}  // namespace loop::telemetry
