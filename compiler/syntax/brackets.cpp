@@ -75,6 +75,7 @@ class Pairer {
     } else if (kind == TokenKind::unclosed_string) {
       close_inside_string(i);
     }
+    after_last_ = i + 1;
   }
 
   bool first_on_line(size_t i) const { return i == 0 || lines_.line[i] != lines_.line[i - 1]; }
@@ -124,21 +125,21 @@ class Pairer {
       open_.pop_back();
       return;
     }
-    superfluous(i);
+    report_superfluous(i);
     result_.superfluous_braces.push_back(i);
   }
 
-  void superfluous(size_t i) {
+  void report_superfluous(size_t i) {
     result_.findings.push_back(
         {Code::L004, span(i), {spelled(i), std::string(partner(tokens_[i].kind))}, "", {}, {}});
-    result_.marks.push_back(tokens_[i].begin);
   }
 
   void close_paren(size_t i) {
     const TokenKind wanted_opener =
         tokens_[i].kind == TokenKind::right_paren ? TokenKind::left_paren : TokenKind::left_bracket;
     if (!top_is_paren()) {
-      superfluous(i);
+      report_superfluous(i);
+      result_.marks.push_back(tokens_[i].begin);
       return;
     }
     const size_t opener = open_.back();
@@ -191,7 +192,7 @@ class Pairer {
           closes ? indent(i) < indent(opener) && some_opener_at(indent(i)) : indent(i) <= indent(opener);
       if (!missing || lines_.line[opener] == lines_.line[i]) return;
       open_.pop_back();
-      result_.inserted_braces.push_back(i);
+      result_.inserted_braces.push_back(after_last_);
       report_unclosed({opener}, span(i), "expected `}` before this line");
     }
   }
@@ -209,7 +210,7 @@ class Pairer {
       open_.pop_back();
       openers.push_back(opener);
       if (tokens_[opener].kind == TokenKind::left_brace) {
-        result_.inserted_braces.push_back(tokens_.size());
+        result_.inserted_braces.push_back(after_last_);
       } else {
         result_.unmatched.push_back(opener);
         result_.marks.push_back(tokens_[opener].begin);
@@ -226,6 +227,7 @@ class Pairer {
   const Lines& lines_;
   bool trust_indentation_;
   std::vector<size_t> open_;
+  size_t after_last_ = 0;  // behind the last token that is neither newline nor comment
   Pairing result_;
 };
 
@@ -235,16 +237,14 @@ void apply_pairing(const Pairing& pairing, Tokens& tokens) {
   if (pairing.inserted_braces.empty()) return;
   Tokens with_braces;
   with_braces.reserve(tokens.size() + pairing.inserted_braces.size());
-  uint32_t end_of_text = 0;  // of the last token that is neither comment nor newline
   auto next = pairing.inserted_braces.begin();
   for (size_t i = 0; i <= tokens.size(); ++i) {
     for (; next != pairing.inserted_braces.end() && *next == i; ++next) {
-      with_braces.push_back({TokenKind::right_brace, false, end_of_text, end_of_text});
+      const uint32_t place = with_braces.empty() ? 0 : with_braces.back().end;
+      with_braces.push_back({TokenKind::right_brace, false, place, place});
     }
     if (i == tokens.size()) break;
     with_braces.push_back(tokens[i]);
-    if (tokens[i].kind != TokenKind::newline && tokens[i].kind != TokenKind::comment)
-      end_of_text = tokens[i].end;
   }
   tokens = std::move(with_braces);
 }

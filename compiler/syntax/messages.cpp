@@ -97,7 +97,9 @@ void add_value_helps(const Place& place, Finding& finding) {
 Finding unexpected_in_statement(const ParsedText& parsed, size_t at, Part part,
                                 const std::set<TokenKind>& accepted) {
   const Place place(parsed, at);
-  const bool wants_value = accepted.contains(TokenKind::string);
+  const bool in_brackets = part == Part::args || part == Part::list;
+  const bool nothing_yet = is_opener(place.kind_before()) || place.kind_before() == TokenKind::comma;
+  const bool wants_value = accepted.contains(TokenKind::string) || (in_brackets && nothing_yet);
   if (wants_value && at > 0 && place.kind_before() != TokenKind::separator) {
     Finding finding{Code::L002, place.span(), {place.before(), place.found()}, "", {}, {}};
     add_value_helps(place, finding);

@@ -81,6 +81,9 @@ class TextParser {
   }
 
   ast::ExprPtr expression() {
+    const bool newline_behind =
+        !tokens_.empty() && tokens_.back().kind == TokenKind::separator && text_[tokens_.back().begin] != ';';
+    if (newline_behind) tokens_.pop_back();
     return with_parser<ast::ExprPtr>([&](LoopParser& parser, const ParsedText& parsed) -> ast::ExprPtr {
       LoopParser::ExpressionContext* rule = parser.expression();
       if (rule->exception) return nullptr;

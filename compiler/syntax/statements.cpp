@@ -60,12 +60,18 @@ class StatementFilter {
     return TokenKind::end_of_file;
   }
 
-  bool statement_starts(size_t i) const {
-    if (!is_word(upcoming(i, 0))) return false;
-    const TokenKind second = upcoming(i, 1);
-    if (second == TokenKind::assign || second == TokenKind::left_arrow || second == TokenKind::left_brace)
-      return true;
-    return is_word(second) && upcoming(i, 2) == TokenKind::left_brace;
+  /// Whether the line after the gap at `i` begins like a statement. After `=` a block's head counts too;
+  /// after an operator that may be the rest of a condition.
+  bool statement_starts(size_t i, TokenKind before) const {
+    while (i < tokens_.size() && is_gap(tokens_[i].kind)) ++i;
+    const auto on_line = [&](size_t n) {
+      return i + n < tokens_.size() ? tokens_[i + n].kind : TokenKind::end_of_file;
+    };
+    if (!is_word(on_line(0))) return false;
+    if (on_line(1) == TokenKind::assign || on_line(1) == TokenKind::left_arrow) return true;
+    if (before != TokenKind::assign && before != TokenKind::left_arrow) return false;
+    return on_line(1) == TokenKind::left_brace ||
+           (is_word(on_line(1)) && on_line(2) == TokenKind::left_brace);
   }
 
   void newline(size_t i) {
@@ -80,7 +86,7 @@ class StatementFilter {
     }
     const bool foreign_comment = upcoming(i, 0) == TokenKind::slash && upcoming(i, 1) == TokenKind::slash;
     if (goes_on_before(upcoming(i, 0)) && !foreign_comment) return;
-    if (goes_on_after(before) && !statement_starts(i)) return;
+    if (goes_on_after(before) && !statement_starts(i, before)) return;
     separate(tokens_[i]);
   }
 

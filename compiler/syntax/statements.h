@@ -12,8 +12,8 @@ namespace loop::syntax {
 ///   - inside parentheses and brackets,
 ///   - after `=`, `<-`, `,`, `:`, a binary operator, `if`, `then`, `else`, `not`,
 ///   - before `else`, `then`, `{`, or a binary operator.
-/// After an operator or `=` it counts all the same when the next line is plainly a statement of its own
-/// (`name =`, `name {`): the value is then missing, and the error is said there.
+/// After an operator it counts all the same when the next line plainly starts a statement (`name =`), after
+/// `=` also before `name {`: the value is then missing, and the error is said there.
 Tokens separate_statements(const Tokens& tokens);
 
 /// The first token at which brackets, `if`s and prefix operators together nest more than `limit` deep;
