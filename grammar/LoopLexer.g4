@@ -4,7 +4,7 @@ lexer grammar LoopLexer;
 
 tokens { SEP }
 
-// Contextual: each of these is also a name where the parser's rule `word` allows it.
+// Contextual: each of these is also a name where the parser's grammar says so.
 USE     : 'use' ;
 WHEN    : 'when' ;
 ON      : 'on' ;

@@ -1,6 +1,8 @@
 // Statements and values of a .loop file. Which names exist, and where, is not the grammar's business: semantic analysis has
 // one table per block. Every decision is LL(1), so there is no ambiguity and no slow prediction.
 //
+// Sets of tokens are written out where they are used: a rule of their own would cost a tree node for each token.
+//
 // SEP stands between statements; the statement filter (compiler/syntax/statements.h) makes it from newlines and `;`.
 parser grammar LoopParser;
 
@@ -11,25 +13,21 @@ expression : expr EOF ;
 
 items : item? ( SEP item? )* ;
 
-item : useItem | whenItem | headItem ;
+// Three forms: `use std.optimizers.adamw`, `use ..shared.base` | `when finite { … }` | `window { … }`, `tail = flush`,
+// `step adamw(…) on plain`, `loop x extends y { … }`, `m <- …`, `schedule f(…) = …`. After `use` and `when`, an assignment makes
+// a key of that name.
+item
+  : USE ( DOT* path | assignment clause* )
+  | WHEN ( expr block | assignment clause* )
+  | ( NAME | ON | EVERY | PER | EXTENDS | IN ) ( NAME | USE | IN )? args? extension? assignment? clause* block?
+  ;
 
-// `use std.optimizers.adamw`, `use ..shared.base`; the second form is a key of that name.
-useItem : USE ( DOT* path | assignment clause* ) ;
-
-// `when finite { … }`; the second form is a key of that name.
-whenItem : WHEN ( expr block | assignment clause* ) ;
-
-// `window { … }`, `tail = flush`, `step adamw(…) on plain`, `loop x extends y { … }`, `m <- …`, `schedule f(…) = …`
-headItem : headWord secondWord? args? extension? assignment? clause* block? ;
-
-headWord   : NAME | ON | EVERY | PER | EXTENDS | IN ;
-secondWord : NAME | USE | IN ;
-extension  : EXTENDS path ;
+extension : EXTENDS path ;
 assignment : ( ASSIGN | LEFT_ARROW ) expr ;
-block      : LBRACE items RBRACE ;
+block : LBRACE items RBRACE ;
 
 clause
-  : ON word ( COMMA word )*
+  : ON ( NAME | USE | WHEN | ON | EVERY | PER | EXTENDS | IN ) ( COMMA ( NAME | USE | WHEN | ON | EVERY | PER | EXTENDS | IN ) )*
   | EVERY expr
   | WHEN expr
   | PER ( NUMBER | path args? )
@@ -44,10 +42,10 @@ range : IN ( LBRACKET | LPAREN ) expr COMMA expr ( RBRACKET | RPAREN ) ;
 // any length needs no recursion.
 expr
   : IF expr THEN expr ELSE expr
-  | operand ( ( RIGHT_ARROW | OR | AND | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL | EQUAL | NOT_EQUAL | PLUS | MINUS | STAR | SLASH | CARET ) operand )*
+  | ( MINUS | NOT )* primary
+    ( ( RIGHT_ARROW | OR | AND | LESS | LESS_EQUAL | GREATER | GREATER_EQUAL | EQUAL | NOT_EQUAL | PLUS | MINUS | STAR | SLASH | CARET )
+      ( MINUS | NOT )* primary )*
   ;
-
-operand : ( MINUS | NOT )* primary ;
 
 primary
   : NUMBER NAME?
@@ -58,6 +56,7 @@ primary
   | LBRACKET ( expr ( COMMA expr? )* )? RBRACKET
   ;
 
-path : word ( DOT word )* ;
-
-word : NAME | USE | WHEN | ON | EVERY | PER | EXTENDS | IN ;
+// The contextual words are names here.
+path
+  : ( NAME | USE | WHEN | ON | EVERY | PER | EXTENDS | IN ) ( DOT ( NAME | USE | WHEN | ON | EVERY | PER | EXTENDS | IN ) )*
+  ;

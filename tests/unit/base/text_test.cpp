@@ -1,0 +1,68 @@
+// Suggestions, lists, globs and numbers in messages.
+#include "compiler/base/text.h"
+
+#include <doctest/doctest.h>
+
+#include <charconv>
+#include <cmath>
+
+using namespace loop::base;
+
+TEST_CASE("edit distance") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("tail", "tail") == 0);
+  CHECK(edit_distance("tial", "tail") == 1);  // neighbours exchanged
+  CHECK(edit_distance("tal", "tail") == 1);
+  CHECK(edit_distance("taill", "tail") == 1);
+  CHECK(edit_distance("tool", "tail") == 2);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("sitting", "kitten") == 3);
+}
+
+TEST_CASE("the nearest candidate, or none") {
+  const std::vector<std::string> keys = {"size", "sync", "tail", "micro_batch"};
+  CHECK(nearest("szie", keys) == "size");
+  CHECK(nearest("tial", keys) == "tail");
+  CHECK(nearest("microbatch", keys) == "micro_batch");
+  CHECK(nearest("micro_batches", keys) == "micro_batch");
+  CHECK_FALSE(nearest("horizon", keys).has_value());
+  CHECK_FALSE(nearest("size", {}).has_value());
+}
+
+TEST_CASE("enumerations") {
+  CHECK(enumerate({}) == "");
+  CHECK(enumerate({"a"}) == "a");
+  CHECK(enumerate({"a", "b"}) == "a or b");
+  CHECK(enumerate({"a", "b", "c"}) == "a, b or c");
+  CHECK(enumerate({"a", "b", "c"}, " and ") == "a, b and c");
+}
+
+TEST_CASE("globs") {
+  CHECK(glob_match("*", ""));
+  CHECK(glob_match("*.bias", "blocks.0.bias"));
+  CHECK(glob_match("blocks.*.weight", "blocks.11.attention.weight"));
+  CHECK(glob_match("a?c", "abc"));
+  CHECK(glob_match("**", "x"));
+  CHECK(glob_match("*a*b*", "xxaxxbxx"));
+  CHECK_FALSE(glob_match("a?c", "ac"));
+  CHECK_FALSE(glob_match("*.bias", "blocks.0.biases"));
+  CHECK_FALSE(glob_match("", "x"));
+  CHECK_FALSE(glob_match("*a*b", "xxaxx"));
+  // Many stars must not take exponential time.
+  CHECK_FALSE(glob_match("*a*a*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
+}
+
+TEST_CASE("numbers as a person writes them") {
+  CHECK(format_number(1) == "1");
+  CHECK(format_number(0.1) == "0.1");
+  CHECK(format_number(-2.5) == "-2.5");
+  CHECK(format_number(0) == "0");
+  for (const double value : {1e-3, 2e-3, 1e22, 1.0 / 3.0, 65536.0, 1e-300, 123456789.0}) {
+    const std::string text = format_number(value);
+    CAPTURE(text);
+    double back = 0;
+    std::from_chars(text.data(), text.data() + text.size(), back);
+    CHECK(back == value);
+  }
+}
