@@ -62,7 +62,8 @@ class Formatter {
  private:
   struct Open {
     TokenKind kind;
-    size_t indent;  // of the line it stands on
+    size_t indent;  // of the line it stands on; a block's: of its statement
+    size_t inside;  // where lines inside begin
     bool one_line;
   };
 
@@ -101,7 +102,7 @@ class Formatter {
   // -----------------------------------------------------------------------------------------------
   size_t block_indent() const {
     for (auto open = open_.rbegin(); open != open_.rend(); ++open) {
-      if (open->kind == TokenKind::left_brace) return open->indent + kIndent;
+      if (open->kind == TokenKind::left_brace) return open->inside;
     }
     return 0;
   }
@@ -110,7 +111,7 @@ class Formatter {
     const bool in_brackets = !open_.empty() && open_.back().kind != TokenKind::left_brace;
     if (!in_brackets) return block_indent() + (first == TokenKind::left_brace ? 0 : kIndent);
     const bool closes = first == TokenKind::right_paren || first == TokenKind::right_bracket;
-    return open_.back().indent + (closes ? 0 : kIndent);
+    return closes ? open_.back().indent : open_.back().inside;
   }
 
   bool in_one_line_block() const {
@@ -209,9 +210,14 @@ class Formatter {
 
   void track(size_t i) {
     const TokenKind kind = tokens_[i].kind;
-    if (is_opener(kind)) {
-      const bool one_line = kind == TokenKind::left_brace && one_line_[i];
-      open_.push_back({kind, line_.indent, one_line});
+    if (kind == TokenKind::left_brace) {
+      const size_t indent = block_indent();
+      open_.push_back({kind, indent, indent + kIndent, one_line_[i]});
+    } else if (is_opener(kind)) {
+      // What follows on the same line gives its column to the lines after it.
+      const bool follows = i + 1 < tokens_.size() && !is_gap(tokens_[i + 1].kind);
+      const size_t column = line_.indent + characters(line_.text);
+      open_.push_back({kind, line_.indent, follows ? column : line_.indent + kIndent, false});
     } else if (is_closer(kind) && !open_.empty()) {
       open_.pop_back();
     }

@@ -17,11 +17,6 @@ bool has_trailing_comment(const Line& line) {
   return !line.text.empty() && !line.comment.empty();
 }
 
-size_t characters(const std::string& text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 /// Where the first character of the value's side comes: the operator's end.
 size_t operator_end(const Line& line) {
   return line.operator_at + line.operator_length;
@@ -41,6 +36,11 @@ void align_run(std::vector<Line>& lines, size_t begin, size_t end) {
 }
 
 }  // namespace
+
+size_t characters(const std::string& text) {
+  return static_cast<size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
 
 void align_assignments(std::vector<Line>& lines) {
   size_t begin = 0;

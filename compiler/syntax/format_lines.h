@@ -19,6 +19,9 @@ struct Line {
   size_t operator_length = 0;
 };
 
+/// The number of code points.
+size_t characters(const std::string& text);
+
 /// Before: lines with single blanks. After: in each run of adjacent one-line assignments the values start in
 /// one column. Comment lines do not interrupt a run; a blank line, any other line and another indentation do.
 void align_assignments(std::vector<Line>& lines);

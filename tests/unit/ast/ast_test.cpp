@@ -11,14 +11,20 @@ using namespace loop::ast;
 
 namespace {
 
-ExprPtr make(decltype(Expr::node) node) { return std::make_shared<Expr>(Expr{std::move(node), {}}); }
-Name word(const std::string& text) { return {text, {}}; }
+ExprPtr make(decltype(Expr::node) node) {
+  return std::make_shared<Expr>(Expr{std::move(node), {}});
+}
+Name word(const std::string& text) {
+  return {text, {}};
+}
 Path path(std::initializer_list<std::string> parts) {
   Path result;
   for (const std::string& part : parts) result.parts.push_back(word(part));
   return result;
 }
-ExprPtr number(const std::string& spelling) { return make(Number{0, spelling}); }
+ExprPtr number(const std::string& spelling) {
+  return make(Number{0, spelling});
+}
 
 }  // namespace
 
@@ -30,10 +36,10 @@ TEST_CASE("a path is written with dots") {
 
 TEST_CASE("operators are spelled as in a spec") {
   const std::pair<BinaryOp, const char*> binary[] = {
-      {BinaryOp::add, "+"},           {BinaryOp::subtract, "-"},       {BinaryOp::multiply, "*"},
-      {BinaryOp::divide, "/"},        {BinaryOp::power, "^"},          {BinaryOp::less, "<"},
-      {BinaryOp::less_equal, "<="},   {BinaryOp::greater, ">"},        {BinaryOp::greater_equal, ">="},
-      {BinaryOp::equal, "=="},        {BinaryOp::not_equal, "!="},     {BinaryOp::logical_and, "and"},
+      {BinaryOp::add, "+"},         {BinaryOp::subtract, "-"},   {BinaryOp::multiply, "*"},
+      {BinaryOp::divide, "/"},      {BinaryOp::power, "^"},      {BinaryOp::less, "<"},
+      {BinaryOp::less_equal, "<="}, {BinaryOp::greater, ">"},    {BinaryOp::greater_equal, ">="},
+      {BinaryOp::equal, "=="},      {BinaryOp::not_equal, "!="}, {BinaryOp::logical_and, "and"},
       {BinaryOp::logical_or, "or"},
   };
   for (const auto& [op, text] : binary) CHECK(std::string(spelling(op)) == text);
@@ -53,7 +59,8 @@ TEST_CASE("the printed tree") {
   head.keyword = word("step");
   head.name = word("adamw");
   head.args = std::vector<Arg>{};
-  head.args->push_back({word("lr"), number("1e-3"), Interval{number("0"), make(path({"inf"})), true, false, {}}, {}});
+  head.args->push_back(
+      {word("lr"), number("1e-3"), Interval{number("0"), make(path({"inf"})), true, false, {}}, {}});
   head.args->push_back({std::nullopt, make(Text{"a\"\\\n"}), std::nullopt, {}});
   head.extends = path({"a", "b"});
   head.assign = Assign::arrow;
@@ -65,12 +72,14 @@ TEST_CASE("the printed tree") {
   head.clauses.push_back({ClauseKind::when, {}, {}, make(List{{number("1"), number("2")}}), {}});
   head.block = Block{};
   head.block->items.push_back(std::make_shared<Item>(Item{Use{2, path({"u"})}, {}}));
-  head.block->items.push_back(std::make_shared<Item>(Item{When{make(Parenthesized{number("1")}), Block{}}, {}}));
+  head.block->items.push_back(
+      std::make_shared<Item>(Item{When{make(Parenthesized{number("1")}), Block{}}, {}}));
 
   File file;
   file.items.push_back(std::make_shared<Item>(Item{std::move(head), {}}));
   const std::string expected =
-      "(step adamw(lr: 1e-3 in [0, inf), \"a\\\"\\\\\\n\") extends a.b <- (if c (- 2) (-> 1 8 micro_batches)) on x y "
+      "(step adamw(lr: 1e-3 in [0, inf), \"a\\\"\\\\\\n\") extends a.b <- (if c (- 2) (-> 1 8 "
+      "micro_batches)) on x y "
       "per boxes() every 90% when [1 2] {(use ..u) (when (group 1) {})})\n";
   CHECK(to_string(file) == expected);
   std::ostringstream out;

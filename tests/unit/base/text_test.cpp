@@ -1,10 +1,7 @@
-// Suggestions, lists, globs and numbers in messages.
+// Suggestions and lists in messages, globs.
 #include "compiler/base/text.h"
 
 #include <doctest/doctest.h>
-
-#include <charconv>
-#include <cmath>
 
 using namespace loop::base;
 
@@ -51,18 +48,4 @@ TEST_CASE("globs") {
   CHECK_FALSE(glob_match("*a*b", "xxaxx"));
   // Many stars must not take exponential time.
   CHECK_FALSE(glob_match("*a*a*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
-}
-
-TEST_CASE("numbers as a person writes them") {
-  CHECK(format_number(1) == "1");
-  CHECK(format_number(0.1) == "0.1");
-  CHECK(format_number(-2.5) == "-2.5");
-  CHECK(format_number(0) == "0");
-  for (const double value : {1e-3, 2e-3, 1e22, 1.0 / 3.0, 65536.0, 1e-300, 123456789.0}) {
-    const std::string text = format_number(value);
-    CAPTURE(text);
-    double back = 0;
-    std::from_chars(text.data(), text.data() + text.size(), back);
-    CHECK(back == value);
-  }
 }
