@@ -16,6 +16,8 @@ struct IdxFile {
   size_t offset = 0;  // of the first number
 };
 
+constexpr int64_t kMostNumbers = int64_t{1} << 48;
+
 int64_t big_endian(const std::string& bytes, size_t at) {
   int64_t value = 0;
   for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
@@ -41,10 +43,12 @@ IdxFile read_idx(const std::filesystem::path& file, int64_t rank, const char* wh
     throw file_error(file, "ends within its header", "download or copy it again");
   int64_t numbers = 1;
   for (int64_t d = 0; d < rank; ++d) {
-    idx.extents.push_back(big_endian(idx.bytes, 4 + 4 * static_cast<size_t>(d)));
-    numbers *= idx.extents.back();
-    if (numbers > (int64_t{1} << 48))
+    const int64_t extent = big_endian(idx.bytes, 4 + 4 * static_cast<size_t>(d));
+    if (extent != 0 && numbers > kMostNumbers / extent) {
       throw file_error(file, "its header is damaged", "download or copy it again");
+    }
+    idx.extents.push_back(extent);
+    numbers *= extent;
   }
   const auto found = static_cast<int64_t>(idx.bytes.size() - idx.offset);
   if (numbers != found) {

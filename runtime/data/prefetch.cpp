@@ -41,7 +41,7 @@ void Prefetcher::request(MicroBatchPlan micro_batch) {
   changed_.notify_all();
 }
 
-void Prefetcher::request(const WindowPlan& window) {
+void Prefetcher::request_all(const WindowPlan& window) {
   for (const MicroBatchPlan& micro_batch : window.micro) request(micro_batch);
 }
 

@@ -26,7 +26,8 @@ class Prefetcher {
 
   /// Asks for one more batch. Never waits.
   void request(MicroBatchPlan micro_batch);
-  void request(const WindowPlan& window);
+  /// Asks for all of a window's.
+  void request_all(const WindowPlan& window);
 
   /// The batch of the oldest request not yet taken; waits for it. What went wrong in collating it is thrown
   /// here as loop::Error with the sample in its message; the next call gives the batch after it. Throws
