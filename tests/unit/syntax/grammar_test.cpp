@@ -1,6 +1,8 @@
 // What the grammar takes and how it is read.
 #include <doctest/doctest.h>
 
+#include <fstream>
+
 #include "tests/unit/syntax/parsed.h"
 
 using loop::testing::Parsed;
@@ -227,4 +229,13 @@ TEST_CASE("a single expression") {
   CHECK(value_of("a < b < c") == "error");
   CHECK(value_of("a } b") == "error");
   CHECK(value_of("a; b") == "error");
+}
+
+TEST_CASE("every decision of the grammar is LL(1), so that no text is ambiguous or slow") {
+  std::ifstream file(LOOP_BINARY_DIR "/compiler/syntax/generated/LoopParser.cpp");
+  std::stringstream generated;
+  generated << file.rdbuf();
+  REQUIRE(generated.str().find("LoopParser::expr()") != std::string::npos);
+  // ANTLR writes this call for each decision that one token does not settle.
+  CHECK(generated.str().find("adaptivePredict") == std::string::npos);
 }
