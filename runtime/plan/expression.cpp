@@ -196,7 +196,11 @@ std::string number_text(double value) {
   const bool plain = size == 0 || (size >= 1e-5 && size < 1e15);
   const auto format = plain ? std::chars_format::fixed : std::chars_format::general;
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
-  return std::string(buffer.data(), result.ptr);
+  std::string text(buffer.data(), result.ptr);
+  const size_t exponent = text.find('e');  // "1e-08" reads better as "1e-8"
+  if (exponent != std::string::npos && text.size() > exponent + 3 && text[exponent + 2] == '0')
+    text.erase(exponent + 2, 1);
+  return text;
 }
 
 std::string to_text(const Expression& expression) {

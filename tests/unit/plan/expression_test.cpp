@@ -71,4 +71,7 @@ TEST_CASE("text has as few parentheses as precedence allows") {
         "if updates < 10 then 1 else cos(x)");
   CHECK(to_text(f("*", {c(2), f("if", {v("a"), c(1), c(2)})})) == "2 * (if a then 1 else 2)");
   CHECK(to_text(c(0.0001)) == "0.0001");
+  CHECK(to_text(c(1e-8)) == "1e-8");
+  CHECK(to_text(c(2.5e20)) == "2.5e+20");
+  CHECK(to_text(c(1e-100)) == "1e-100");
 }
