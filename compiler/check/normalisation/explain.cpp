@@ -46,10 +46,10 @@ Monomial needed(const JudgeContext& context, int count_class) {
   return Monomial::of({Symbol::count_global, count_class}, -1);
 }
 
-/// Counts as added and as they are carry the same name for a person.
+/// Without what only the analysis tells apart.
 Monomial for_person(const Monomial& factor) {
   return factor.substituted([](Atom atom) {
-    atom.added = false;
+    atom.written = false;
     if (atom.symbol == Symbol::loss_scale) atom.index = 0;
     return Monomial::of(atom);
   });
@@ -69,7 +69,7 @@ void show_legend(const Monomial& found, Finding& finding) {
 
 bool right_in_full_windows(const JudgeContext& context, const FactorMismatch& mismatch) {
   if (mismatch.sum) return false;
-  const Identities optimistic(context.facts, {false, true, context.trace.times_added});
+  const Identities optimistic(context.facts, {false, true});
   const Monomial found = optimistic.normal_form(mismatch.found.factor.without(Symbol::loss_scale));
   const Monomial right =
       optimistic.normal_form(Monomial::of({Symbol::count_global, mismatch.count_class}, -1));

@@ -10,17 +10,18 @@ Monomial ranks(int exponent) {
 }
 
 /// A holder's count in a replicated part, summed over the holders: Σ_r N_r = N, anything else is no product.
-Monomial sum_over_holders(const Monomial& factor, int* opaque_index) {
-  Monomial result = factor.without(Symbol::count_rank_after);
+Monomial sum_over_holders(const Monomial& factor) {
+  Monomial held;
   for (const auto& [atom, exponent] : factor.powers()) {
-    if (atom.symbol != Symbol::count_rank_after) continue;
-    if (exponent == 1) {
-      result *= Monomial::of({Symbol::count_global, atom.index, atom.added}) * ranks(-1);
-    } else {
-      result *= Monomial::of({Symbol::opaque, ++*opaque_index});
-    }
+    if (atom.symbol == Symbol::count_rank_after) held *= Monomial::of(atom, exponent);
   }
-  return result;
+  const Monomial rest = factor.without(Symbol::count_rank_after);
+  if (held.powers().empty()) return rest;
+  const auto& [atom, exponent] = *held.powers().begin();
+  if (held.powers().size() == 1 && exponent == 1) {
+    return rest * Monomial::of({Symbol::count_global, atom.index, atom.written}) * ranks(-1);
+  }
+  return rest * Monomial::of({Symbol::opaque, 0});
 }
 
 }  // namespace
@@ -61,12 +62,11 @@ void Gradient::multiply(const Monomial& factor, const sema::Operation* operation
 }
 
 void Gradient::reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new) {
-  int opaque_index = 0;
   for (Part& part : parts_) {
     if (part.replicated && only_new) continue;
     Monomial factor;
     if (part.replicated) {
-      for (Summand& summand : part.summands) summand.factor = sum_over_holders(summand.factor, &opaque_index);
+      for (Summand& summand : part.summands) summand.factor = sum_over_holders(summand.factor);
       if (mode == plan::ReduceMode::sum) factor = ranks(1);
     } else if (mode == plan::ReduceMode::mean) {
       factor = ranks(-1);

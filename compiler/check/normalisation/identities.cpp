@@ -42,36 +42,28 @@ Monomial Identities::replace(Atom atom) const {
 
 Monomial Identities::replace_count(Atom atom) const {
   const ClassFacts& count_class = facts_.classes.at(atom.index);
-  Monomial times;
-  if (atom.added) {
-    const int added = window_.times_added.at(atom.index);
-    if (added == 0) return Monomial::of(atom);
-    atom.added = false;
-    times = Monomial(added);
+  if (count_class.constant) {
+    // What a unit that does not count has to read in a factor is no count; it stays as it is and is never
+    // right.
+    return atom.symbol == Symbol::count_global ? Monomial(*count_class.constant) : Monomial::of(atom);
   }
+  atom.written = false;
+  const bool equal = equal_counts(count_class);
   if (atom.symbol == Symbol::count_global) {
-    if (count_class.constant) return Monomial(*count_class.constant);
-    if (equal_counts(count_class)) {
-      return times * replace({Symbol::ranks, 0}) * replace_count({Symbol::count_rank, atom.index});
-    }
-    if (count_class.global && full()) return times * Monomial(*count_class.global);
-    return times * Monomial::of(atom);
+    if (equal) return replace({Symbol::ranks, 0}) * replace_count({Symbol::count_rank, atom.index});
+    if (count_class.global && full()) return Monomial(*count_class.global);
+    return Monomial::of(atom);
   }
   if (atom.symbol == Symbol::count_micro) {
-    if (count_class.per_micro && (equal_counts(count_class) || *count_class.per_micro == 1)) {
-      return times * Monomial(*count_class.per_micro);
-    }
-    const bool one_of_one = facts_.always_one && !count_class.constant && !equal_counts(count_class);
-    return times * (one_of_one ? replace_count({Symbol::count_rank, atom.index}) : Monomial::of(atom));
+    if (count_class.per_micro && (equal || *count_class.per_micro == 1))
+      return Monomial(*count_class.per_micro);
+    if (facts_.always_one && !equal) return replace_count({Symbol::count_rank, atom.index});
+    return Monomial::of(atom);
   }
   // N_r, of the contribution's rank or of the holder's.
-  if (equal_counts(count_class)) {
-    return times * replace({Symbol::counted, 0}) * replace_count({Symbol::count_micro, atom.index});
-  }
-  if (facts_.one_rank() && !count_class.constant && !count_class.at_least) {
-    return times * replace_count({Symbol::count_global, atom.index});
-  }
-  return times * Monomial::of(atom);
+  if (equal) return replace({Symbol::counted, 0}) * replace_count({Symbol::count_micro, atom.index});
+  if (facts_.one_rank() && !count_class.at_least) return replace_count({Symbol::count_global, atom.index});
+  return Monomial::of(atom);
 }
 
 }  // namespace loop::check

@@ -2,8 +2,6 @@
 // seen to be the same.
 #pragma once
 
-#include <vector>
-
 #include "compiler/check/normalisation/monomial.h"
 #include "compiler/check/typestate/facts.h"
 
@@ -13,14 +11,11 @@ namespace loop::check {
 struct WindowAlgebra {
   bool tail = false;        // a short window at an epoch's end
   bool optimistic = false;  // only full windows of full micro-batches: what a user has in mind who writes 1/K
-  /// Per count class, how often `loss` added each micro-batch's counts: a number when the same for all, 0
-  /// when it differs.
-  std::vector<int> times_added;
 };
 
 class Identities {
  public:
-  Identities(const Facts& facts, WindowAlgebra window) : facts_(facts), window_(std::move(window)) {}
+  Identities(const Facts& facts, WindowAlgebra window) : facts_(facts), window_(window) {}
   /// Rewrites to the one form in which equal factors are identical.
   Monomial normal_form(const Monomial& monomial) const;
 

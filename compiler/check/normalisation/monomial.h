@@ -18,15 +18,14 @@ enum class Symbol {
   count_rank,        // N_r of the rank that the contribution comes from
   count_rank_after,  // N_r of the rank that holds it, multiplied on after a reduction: ranks differ
   count_micro,       // n_rk
-  opaque             // a sum that is no product; index makes it unique
+  opaque             // a sum that is no product
 };
 
 struct Atom {
   Symbol symbol = Symbol::ranks;
   int index = 0;
-  /// Counts only: as the window's `loss` operations added them up (a `loss` executed twice counts twice), not
-  /// as they are.
-  bool added = false;
+  /// Counts only: read in a factor that is written out, where a unit that does not count (`per 64`) has none.
+  bool written = false;
   friend auto operator<=>(const Atom&, const Atom&) = default;
 };
 

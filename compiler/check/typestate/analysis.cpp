@@ -5,6 +5,7 @@
 #include "compiler/check/typestate/effects.h"
 #include "compiler/check/typestate/judge.h"
 #include "compiler/check/typestate/scenarios.h"
+#include "compiler/check/typestate/text_faults.h"
 
 namespace loop::check {
 namespace {
@@ -30,7 +31,9 @@ constexpr int kMostFaults = 50;
 void analyze_program(const sema::Spec& spec, diagnostics::Engine& engine) {
   const Facts facts = facts_of(spec);
   Repairs repairs;
-  int faults = 0;
+  const size_t before = engine.error_count();
+  report_text_faults(spec, repairs, engine);
+  int faults = static_cast<int>(engine.error_count() - before);
   for (const Scenario& scenario : scenarios(spec, facts)) {
     while (std::optional<Finding> finding = first_fault(spec, facts, scenario, repairs)) {
       report(*finding, engine);

@@ -29,7 +29,7 @@ std::vector<Finding> without_effect(const WindowTrace& second, const sema::Spec&
     std::string why;
     switch (event.entry->gradient_effect) {
       case GradientEffect::none:
-        if (operation->op.kind == OpKind::scale_loss && !event.need_met) {
+        if (operation->op.kind == OpKind::scale_loss && event.closed) {
           findings.push_back(
               Finding(Code::L126, operation->span).help("write `scale_loss` between `loss` and `backward`"));
         }

@@ -18,16 +18,23 @@ using plan::OpKind;
 /// One micro-batch's graph.
 struct Graph {
   bool outputs = false;
-  bool open = false;          // there is a loss that no backward has used
-  bool synchronises = false;  // decided where forward stands
-  bool forward_in_sync_scope = false;
-  int loss_scalings = 0;
+  bool open = false;                  // there is a loss
+  bool closed = false;                // backward has been here
+  bool forward_synchronises = false;  // decided where forward stands
+  bool forward_in_scope = false;
+  bool loss_synchronises = false;  // of the forward that the loss was taken from
+  bool loss_in_scope = false;
   LossValue loss;
+};
+
+/// A reduction at one moment of a window.
+struct Reduction {
+  size_t moment = 0;
+  plan::ReduceMode mode = plan::ReduceMode::sum;
 };
 
 struct Scope {
   int micro = 0;
-  bool autocast = false;
   bool rank_dependent = false;
   std::optional<plan::SyncOn> sync_on;
   const sema::Operation* guard = nullptr;
@@ -36,20 +43,37 @@ struct Scope {
 class Execution {
  public:
   Execution(const sema::Spec& spec, const Facts& facts, const Repairs& repairs, Choices& choices)
-      : spec_(spec), facts_(facts), repairs_(repairs), choices_(choices) {}
+      : spec_(spec), facts_(facts), repairs_(repairs), choices_(choices) {
+    for (const sema::Operation* operation : all_operations(spec)) {
+      normalizes_ = normalizes_ || operation->op.kind == OpKind::normalize;
+    }
+  }
 
   WindowTrace window(int index, const Scenario::Window& shape) {
+    choices_.forget();
+    // `normalize` may have to know the reduction after it, so the window is run once to see where it reduces.
+    if (normalizes_) {
+      Execution ahead = *this;
+      ahead.normalizes_ = false;
+      ahead.run_window(index, shape);
+      reductions_ = ahead.reductions_;
+    }
+    run_window(index, shape);
+    return std::move(trace_);
+  }
+
+ private:
+  void run_window(int index, const Scenario::Window& shape) {
     trace_ = WindowTrace{};
     trace_.window = index;
     trace_.kind = shape.kind;
     trace_.tail = shape.tail;
     trace_.micro_batches = shape.micro_batches;
     trace_.empty_micro = shape.empty_micro;
-    verdict_.reset();
-    unscale_gave_ = false;
-    last_reduction_.reset();
-    added_.assign(shape.micro_batches, 0);
-    choices_.forget();
+    unscale_verdict_.reset();
+    step_verdict_.reset();
+    touched_ = false;
+    if (!normalizes_) reductions_.clear();
     // The fp16 loss scale is fixed anew before each window.
     ++scale_reading_;
     for (int micro = 1; micro <= shape.micro_batches; ++micro) micro_batch(micro);
@@ -59,23 +83,14 @@ class Execution {
       update();
     }
     if (repairs_.zero_at_end) gradient_.clear();
-    const bool same =
-        std::all_of(added_.begin(), added_.end(), [&](int times) { return times == added_.front(); });
-    trace_.times_added.assign(facts_.classes.size(), same ? added_.front() : 0);
-    return std::move(trace_);
+    trace_.applied = step_verdict_.value_or(false);
   }
 
- private:
   void micro_batch(int micro) {
     graph_ = Graph{};
-    const size_t before = trace_.events.size();
     Scope scope;
     scope.micro = micro;
     run(spec_.micro.operations, scope);
-    const bool has_backward =
-        std::any_of(trace_.events.begin() + static_cast<std::ptrdiff_t>(before), trace_.events.end(),
-                    [](const Event& event) { return event.operation->op.kind == OpKind::backward; });
-    if (!has_backward && micro != trace_.empty_micro) trace_.backward_missing = true;
   }
 
   void update() {
@@ -103,7 +118,6 @@ class Execution {
       Scope inner = scope;
       switch (operation.op.kind) {
         case OpKind::autocast:
-          inner.autocast = true;
           run(operation.body, inner);
           break;
         case OpKind::sync_on:
@@ -111,7 +125,7 @@ class Execution {
           run(operation.body, inner);
           break;
         case OpKind::when:
-          if (condition_holds(operation.op.condition, scope.micro)) {
+          if (condition_holds(operation, scope.micro)) {
             inner.guard = &operation;
             inner.rank_dependent = inner.rank_dependent || can_differ_between_ranks(operation.op.condition);
             run(operation.body, inner);
@@ -123,11 +137,19 @@ class Execution {
     }
   }
 
-  bool condition_holds(const plan::Expression& condition, int micro) {
+  std::optional<bool> verdict() const { return unscale_verdict_ ? unscale_verdict_ : step_verdict_; }
+
+  bool condition_holds(const sema::Operation& guard, int micro) {
+    const plan::Expression& condition = guard.op.condition;
+    const int of = micro == 0 ? trace_.micro_batches : micro;
     const plan::Lookup lookup = [&](std::string_view name) -> std::optional<double> {
-      if (name == "first") return micro <= 1;
-      if (name == "last") return micro == 0 || micro == trace_.micro_batches;
-      if (name == "finite" && verdict_) return *verdict_;
+      if (name == "first") return of == 1;
+      if (name == "last") return of == trace_.micro_batches;
+      if (name == "finite") {
+        if (const std::optional<bool> known = verdict()) return *known;
+        if (!trace_.undecided && !repairs_.excused.count(&guard)) trace_.undecided = &guard;
+        return 1;
+      }
       const bool count = name.ends_with(".global") || name.ends_with(".rank") || name.ends_with(".micro");
       if (count && trace_.kind == WindowKind::empty) return 0;
       if (name.ends_with(".micro") && micro != 0 && micro == trace_.empty_micro) return 0;
@@ -166,8 +188,9 @@ class Execution {
     event.micro = scope.micro;
     event.guard = scope.guard;
     event.rank_dependent = scope.rank_dependent;
-    event.in_autocast = scope.autocast;
-    event.verdict = verdict_;
+    event.touched = touched_;
+    event.closed = graph_.closed;
+    event.verdict = verdict();
     if (entry.gradient_effect != GradientEffect::none || entry.verdict != Verdict::none)
       event.gradient = gradient_;
     event.need_met = graph_need_met(entry);
@@ -175,8 +198,12 @@ class Execution {
       graph_effect(operation, entry, scope, event);
       gradient_effect(operation, entry);
     }
-    if (entry.verdict == Verdict::gives) verdict_ = gradient_.finite();
-    if (entry.verdict == Verdict::gives_and_obeys && !unscale_gave_) verdict_ = gradient_.finite();
+    if (entry.verdict == Verdict::gives) unscale_verdict_ = gradient_.finite();
+    // One verdict for all steps of a window: once one of them has found the gradient not finite, none is
+    // applied.
+    if (entry.verdict == Verdict::gives_and_obeys) {
+      step_verdict_ = step_verdict_.value_or(true) && gradient_.finite();
+    }
     if (entry.verdict == Verdict::needs) ++scale_reading_;
     trace_.events.push_back(std::move(event));
   }
@@ -198,36 +225,30 @@ class Execution {
       case GraphEffect::none:
         break;
       case GraphEffect::makes_outputs:
-        graph_ = Graph{};
         graph_.outputs = true;
-        graph_.forward_in_sync_scope = scope.sync_on.has_value();
-        graph_.synchronises = synchronises(scope);
+        graph_.forward_in_scope = scope.sync_on.has_value();
+        graph_.forward_synchronises = synchronises(scope);
         break;
       case GraphEffect::makes_loss:
-        graph_.loss = loss_value(operation);
-        graph_.loss_scalings = 0;
         graph_.open = true;
-        ++added_.at(scope.micro > 0 ? scope.micro - 1 : 0);
+        graph_.loss = loss_value(operation);
+        graph_.loss_in_scope = graph_.forward_in_scope;
+        graph_.loss_synchronises = graph_.forward_synchronises;
         break;
       case GraphEffect::scales_loss:
-        event.loss_scalings = graph_.loss_scalings;
-        for (const plan::Power& power : operation.op.factor.powers) {
-          if (power.symbol == plan::Power::Symbol::loss_scale) graph_.loss_scalings += power.exponent;
-        }
         for (std::vector<Summand>& summands : graph_.loss.per_class) {
           check::multiply(summands, to_monomial(operation.op.factor, scale_reading_), &operation);
         }
         break;
       case GraphEffect::spends_loss:
-        event.synchronises = graph_.synchronises;
-        event.outside_sync_scope = scope.sync_on.has_value() && !graph_.forward_in_sync_scope;
+        graph_.closed = touched_ = true;
+        event.synchronises = graph_.loss_synchronises;
+        event.outside_sync_scope = scope.sync_on.has_value() && !graph_.loss_in_scope;
         if (scope.micro != trace_.empty_micro || scope.micro == 0) {
           const bool nonfinite = trace_.kind == WindowKind::nonfinite && scope.micro == trace_.micro_batches;
           gradient_.add(trace_.window, scope.micro, graph_.loss, nonfinite);
         }
-        if (graph_.synchronises) reduce(spec_.window.reduce.value, operation, canonical_every());
-        // Autograd frees the graph: another backward needs another forward.
-        graph_.outputs = graph_.open = false;
+        if (graph_.loss_synchronises) reduce(spec_.window.reduce.value, operation, canonical_every());
         break;
     }
   }
@@ -284,12 +305,21 @@ class Execution {
         gradient_.clear();
         break;
     }
-    if (operation.op.kind == OpKind::unscale) unscale_gave_ = true;
   }
 
   void reduce(plan::ReduceMode mode, const sema::Operation& operation, bool only_new) {
-    last_reduction_ = mode;
+    if (!normalizes_) reductions_.push_back({trace_.events.size(), mode});
     gradient_.reduce(mode, &operation, only_new);
+  }
+
+  /// Of the nearest reduction before now in this window, if none of the next one; a sum when there is none at
+  /// all.
+  plan::ReduceMode nearest_reduction() const {
+    plan::ReduceMode mode = reductions_.empty() ? plan::ReduceMode::sum : reductions_.front().mode;
+    for (const Reduction& reduction : reductions_) {
+      if (reduction.moment < trace_.events.size()) mode = reduction.mode;
+    }
+    return mode;
   }
 
   Monomial factor_of(const sema::Operation& operation, const Entry& entry) const {
@@ -299,11 +329,9 @@ class Execution {
       case FactorEffect::inverse_scale:
         return Monomial::of({Symbol::loss_scale, scale_reading_}, -1);
       case FactorEffect::world_over_count: {
-        const Monomial inverse_count = Monomial::of({Symbol::count_global, 0, true}, -1);
-        const std::optional<plan::ReduceMode> mode =
-            last_reduction_ ? last_reduction_ : next_reduction(operation);
-        return mode == plan::ReduceMode::mean ? Monomial::of({Symbol::ranks, 0}) * inverse_count
-                                              : inverse_count;
+        const Monomial inverse_count = Monomial::of({Symbol::count_global, 0}, -1);
+        const bool mean = nearest_reduction() == plan::ReduceMode::mean;
+        return mean ? Monomial::of({Symbol::ranks, 0}) * inverse_count : inverse_count;
       }
       case FactorEffect::none:
       case FactorEffect::loss_mode:
@@ -313,33 +341,18 @@ class Execution {
     return Monomial();
   }
 
-  /// The reduction after `operation` in the text, when none came before it on the path.
-  std::optional<plan::ReduceMode> next_reduction(const sema::Operation& operation) const {
-    bool passed = false;
-    std::optional<plan::ReduceMode> mode;
-    for (const sema::Operation* other : all_operations(spec_)) {
-      if (passed && !mode && other->op.kind == OpKind::reduce && !repairs_.disabled.count(other))
-        mode = other->op.reduce_mode;
-      if (passed && !mode && other->op.kind == OpKind::backward &&
-          spec_.window.sync.value != plan::Sync::manual) {
-        mode = spec_.window.reduce.value;
-      }
-      passed = passed || other == &operation;
-    }
-    return mode;
-  }
-
   const sema::Spec& spec_;
   const Facts& facts_;
   const Repairs& repairs_;
   Choices& choices_;
+  bool normalizes_ = false;  // a `normalize` asks for the window's reductions
+  std::vector<Reduction> reductions_;
   WindowTrace trace_;
   Graph graph_;
   Gradient gradient_;
-  std::vector<int> added_;
-  std::optional<bool> verdict_;
-  bool unscale_gave_ = false;
-  std::optional<plan::ReduceMode> last_reduction_;
+  bool touched_ = false;
+  std::optional<bool> unscale_verdict_;
+  std::optional<bool> step_verdict_;
   int scale_reading_ = 0;
 };
 

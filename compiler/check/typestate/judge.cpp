@@ -75,8 +75,9 @@ int last_backward(const WindowTrace& trace) {
 
 std::optional<Finding> judge(const JudgeContext& context) {
   using Question = std::optional<Finding> (*)(const JudgeContext&);
-  static constexpr Question kQuestions[] = {judge_graph, judge_guards, judge_inside_window, judge_clips,
-                                            judge_steps, judge_scaler, judge_clocks};
+  static constexpr Question kQuestions[] = {judge_graph,         judge_guards, judge_counts,
+                                            judge_inside_window, judge_clips,  judge_steps,
+                                            judge_divisions,     judge_scaler, judge_clocks};
   for (const Question question : kQuestions) {
     if (std::optional<Finding> finding = question(context)) return finding;
   }

@@ -23,7 +23,7 @@ struct JudgeContext {
   const operations::Entry& entry(const sema::Operation& operation) const {
     return operations::entry(operation.op.kind);
   }
-  Identities identities() const { return Identities(facts, {trace.tail, false, trace.times_added}); }
+  Identities identities() const { return Identities(facts, {trace.tail, false}); }
   Comparison compare(const Gradient& gradient) const;
 
   /// "micro-batch 2 of 4"
@@ -46,10 +46,12 @@ int last_backward(const WindowTrace& trace);
 
 /// In the order in which they are asked. Each gives the first fault of its kind or nothing.
 std::optional<Finding> judge_graph(const JudgeContext& context);
+std::optional<Finding> judge_counts(const JudgeContext& context);
 std::optional<Finding> judge_guards(const JudgeContext& context);
 std::optional<Finding> judge_inside_window(const JudgeContext& context);
 std::optional<Finding> judge_clips(const JudgeContext& context);
 std::optional<Finding> judge_steps(const JudgeContext& context);
+std::optional<Finding> judge_divisions(const JudgeContext& context);
 std::optional<Finding> judge_scaler(const JudgeContext& context);
 std::optional<Finding> judge_clocks(const JudgeContext& context);
 

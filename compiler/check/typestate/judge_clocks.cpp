@@ -28,10 +28,27 @@ std::map<std::pair<OpKind, std::string>, const sema::Operation*> moved_by_hand(c
   return moved;
 }
 
+/// Clocks other than `updates`: attempts move once per window, micro_batches with each one; what counts
+/// samples, tokens or time moves by more than one.
+std::optional<Finding> other_clock(const JudgeContext& context, const std::string& clock, size_t moves,
+                                   const sema::Operation& first) {
+  const bool per_window = clock == plan::name(plan::Clock::attempts);
+  const bool per_micro = clock == plan::name(plan::Clock::micro_batches);
+  const size_t right = per_window ? 1 : static_cast<size_t>(context.trace.micro_batches);
+  if ((per_window || per_micro) && moves == right) return std::nullopt;
+  const std::string words = per_window || per_micro
+                                ? std::to_string(moves) + " times in a window of " +
+                                      std::to_string(context.trace.micro_batches) + " micro-batches"
+                                : "by one with each `tick`, whatever it counts";
+  return Finding(Code::L610, first.span, {"the clock `" + clock + "`", words})
+      .help("leave it out: it moves by itself")
+      .then([](Repairs& repairs) { repairs.clocks = true; });
+}
+
 }  // namespace
 
 std::optional<Finding> judge_clocks(const JudgeContext& context) {
-  if (context.repairs.clocks || context.trace.kind == WindowKind::empty) return std::nullopt;
+  if (context.repairs.clocks) return std::nullopt;
   const auto repair = [](Repairs& repairs) { repairs.clocks = true; };
   const bool applied = context.trace.kind == WindowKind::normal;
   for (const auto& [what, first] : moved_by_hand(context)) {
@@ -47,6 +64,12 @@ std::optional<Finding> judge_clocks(const JudgeContext& context) {
                          reads_clock(event.operation->op, what.second);
       if (!moves.empty() && ((!tick && steps) || reads)) late_step = &event;
     }
+    if (tick && what.second != plan::name(plan::Clock::updates)) {
+      if (std::optional<Finding> finding = other_clock(context, what.second, moves.size(), *first))
+        return finding;
+      continue;
+    }
+    if (context.trace.kind == WindowKind::empty) continue;
     if (!applied && !moves.empty()) {
       return Finding(Code::L611, moves[0]->operation->span, {name})
           .note(tick ? "with two skipped updates in ten, a schedule over 1000 updates ends after 800 applied "

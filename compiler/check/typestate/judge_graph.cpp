@@ -49,30 +49,20 @@ bool needs_all_ranks(const Event& event) {
 std::optional<Finding> judge_graph(const JudgeContext& context) {
   if (context.repairs.graph) return std::nullopt;
   for (const Event& event : context.trace.events) {
-    if (event.need_met || context.repairs.excused.count(event.operation)) continue;
     const sema::Operation& operation = *event.operation;
-    const Event* closed = earlier_in_micro(context.trace, event, OpKind::backward);
+    if (operation.op.kind == OpKind::backward && event.closed) {
+      Finding finding(Code::L125, operation.span);
+      const Event* closed = earlier_in_micro(context.trace, event, OpKind::backward);
+      return finding.also(closed->operation->span, "the graph is closed here").help("delete one of them");
+    }
+    if (event.need_met) continue;
     switch (operation.op.kind) {
-      case OpKind::loss: {
-        Finding finding(Code::L122, operation.span);
-        if (closed)
-          finding.also(closed->operation->span,
-                       "this closed the graph; another `loss` needs another `forward`");
-        finding.help("write `forward` before `loss`");
-        return finding;
-      }
-      case OpKind::scale_loss: {
-        if (closed) continue;  // no effect, see judge_effects
+      case OpKind::loss:
+        return Finding(Code::L122, operation.span).help("write `forward` before `loss`");
+      case OpKind::scale_loss:
         return Finding(Code::L123, operation.span).help("write `loss` before `scale_loss`");
-      }
-      case OpKind::backward: {
-        if (closed) {
-          return Finding(Code::L125, operation.span)
-              .also(closed->operation->span, "the graph is closed here")
-              .help("delete one of them");
-        }
+      case OpKind::backward:
         return Finding(Code::L124, operation.span).help("write `loss` before `backward`");
-      }
       default:
         break;
     }
@@ -90,15 +80,29 @@ std::optional<Finding> judge_guards(const JudgeContext& context) {
           .help("let it run: a micro-batch without counted units contributes zero and still takes part");
     }
   }
-  // `finite` has no value before the first verdict of the window.
-  for (const Event& event : context.trace.events) {
-    if (!event.guard || context.repairs.excused.count(event.guard) || event.verdict) continue;
-    const std::set<std::string> variables = plan::variables(event.guard->op.condition);
-    if (!variables.count("finite")) continue;
-    const sema::Operation* guard = event.guard;
+  if (const sema::Operation* guard = context.trace.undecided) {
     return Finding(Code::L127, guard->name_span, {"finite"})
         .help("write the guard after `unscale` or `step`")
         .then([guard](Repairs& repairs) { repairs.excused.insert(guard); });
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> judge_counts(const JudgeContext& context) {
+  if (context.repairs.graph) return std::nullopt;
+  const bool counts = std::any_of(context.facts.classes.begin(), context.facts.classes.end(),
+                                  [](const ClassFacts& count_class) { return !count_class.constant; });
+  if (!counts) return std::nullopt;
+  for (const Event& event : context.trace.events) {
+    if (event.operation->op.kind != OpKind::loss) continue;
+    const Event* earlier = earlier_in_micro(context.trace, event, OpKind::loss);
+    if (!earlier) continue;
+    return Finding(Code::L137, event.operation->span)
+        .also(earlier->operation->span, "the first time")
+        .note(
+            "the gradient is then divided by twice the count, and the clocks of what has been seen run ahead")
+        .help("write `loss` once")
+        .then([operation = event.operation](Repairs& repairs) { repairs.disabled.insert(operation); });
   }
   return std::nullopt;
 }

@@ -105,27 +105,91 @@ Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_
       .then(excuse);
 }
 
-std::optional<Finding> disagreeing_clips(const JudgeContext& context) {
+/// A guard that asks about something other than the window itself; what it guards is then a part of the
+/// recipe.
+bool follows_the_run(const plan::Expression& condition) {
+  for (const std::string& variable : plan::variables(condition)) {
+    const bool of_window = variable == "first" || variable == "last" || variable == "finite" ||
+                           variable.find('.') != std::string::npos;
+    if (!of_window) return true;
+  }
+  return false;
+}
+
+bool guarded_by_run(const std::vector<sema::Operation>& operations, const sema::Operation* wanted,
+                    bool guarded) {
+  for (const sema::Operation& operation : operations) {
+    if (&operation == wanted) return guarded;
+    const bool inside = operation.op.kind == OpKind::when && follows_the_run(operation.op.condition);
+    if (guarded_by_run(operation.body, wanted, guarded || inside)) return true;
+  }
+  return false;
+}
+
+/// The clips of the text that act on a group, each once, in the order of the text: what the reference does.
+std::vector<const sema::Operation*> wanted_clips(const JudgeContext& context, const std::string& group) {
+  std::vector<const sema::Operation*> wanted;
+  for (const sema::Operation* operation : context.operations) {
+    if (context.entry(*operation).gradient_effect != GradientEffect::clips) continue;
+    if (context.repairs.disabled.count(operation)) continue;
+    const std::vector<std::string> groups = context.groups_of(*operation);
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) continue;
+    const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const sema::Operation* other) {
+      return same_clip(other->op, operation->op);
+    });
+    if (!known) wanted.push_back(operation);
+  }
+  return wanted;
+}
+
+/// The clips that acted on a group before its step, repetitions left out.
+std::vector<const sema::Operation*> effective_clips(const JudgeContext& context, const std::string& group) {
+  std::vector<const sema::Operation*> effective;
   const std::vector<Event>& events = context.trace.events;
-  for (size_t i = 0; i < events.size(); ++i) {
-    if (events[i].entry->gradient_effect != GradientEffect::clips) continue;
-    for (size_t j = i + 1; j < events.size(); ++j) {
-      const plan::Operation& a = events[i].operation->op;
-      const plan::Operation& b = events[j].operation->op;
-      if (a.kind != b.kind || same_clip(a, b)) continue;
-      if (context.repairs.excused.count(events[j].operation)) continue;
-      const std::vector<std::string> first = context.groups_of(*events[i].operation);
-      for (const std::string& group : context.groups_of(*events[j].operation)) {
-        if (std::find(first.begin(), first.end(), group) == first.end()) continue;
-        const sema::Operation* second = events[j].operation;
-        return Finding(Code::L134, second->span, {a.kind == OpKind::clip_norm ? "norm" : "value", group})
-            .also(events[i].operation->span, "the other one")
-            .help("keep one of them, or give each its own groups with `on`")
-            .then([second](Repairs& repairs) {
-              repairs.excused.insert(second);
-              repairs.disabled.insert(second);
-            });
+  for (int i = 0; i < static_cast<int>(events.size()); ++i) {
+    const Event& clip = events[i];
+    if (clip.entry->gradient_effect != GradientEffect::clips || !clip.touched) continue;
+    const std::vector<std::string> groups = context.groups_of(*clip.operation);
+    if (std::find(groups.begin(), groups.end(), group) == groups.end() || next_step(context, i, group) < 0)
+      continue;
+    const bool known = std::any_of(effective.begin(), effective.end(), [&](const sema::Operation* other) {
+      return same_clip(other->op, clip.operation->op);
+    });
+    if (!known && !clip.gradient.empty()) effective.push_back(clip.operation);
+  }
+  return effective;
+}
+
+/// Every clip acts on every path, in the order of the text.
+std::optional<Finding> left_out_clips(const JudgeContext& context) {
+  if (context.repairs.steps) return std::nullopt;
+  for (const sema::Group& group : context.spec.groups) {
+    if (group.group.frozen) continue;
+    const std::string& name = group.group.name;
+    const std::vector<const sema::Operation*> effective = effective_clips(context, name);
+    std::vector<const sema::Operation*> wanted;
+    for (const sema::Operation* clip : wanted_clips(context, name)) {
+      const bool acts = std::any_of(effective.begin(), effective.end(), [&](const sema::Operation* other) {
+        return same_clip(other->op, clip->op);
+      });
+      if (acts) wanted.push_back(clip);
+      if (acts || context.repairs.excused.count(clip) ||
+          guarded_by_run(context.spec.micro.operations, clip, false) ||
+          guarded_by_run(context.spec.update.operations, clip, false)) {
+        continue;
       }
+      const std::string words = context.trace.tail ? context.window_words() : "when its guard does not hold";
+      return Finding(Code::L138, clip->span, {name, words})
+          .help("write `clip` outside the guard, directly before `step`")
+          .then([clip](Repairs& repairs) { repairs.excused.insert(clip); });
+    }
+    for (size_t i = 0; i < wanted.size() && i < effective.size(); ++i) {
+      if (same_clip(wanted[i]->op, effective[i]->op) || context.repairs.excused.count(effective[i])) continue;
+      const sema::Operation* clip = wanted[i];
+      return Finding(Code::L140, effective[i]->span)
+          .also(clip->span, "this one stands first in the text, but acts on an empty gradient")
+          .help("delete the one without effect")
+          .then([clip = effective[i]](Repairs& repairs) { repairs.excused.insert(clip); });
     }
   }
   return std::nullopt;
@@ -143,7 +207,7 @@ std::optional<Finding> judge_inside_window(const JudgeContext& context) {
   for (int i = 0; i < last; ++i) {
     const Event& event = context.trace.events[i];
     const sema::Operation* operation = event.operation;
-    if (event.entry->gradient_effect == GradientEffect::applies) {
+    if (event.entry->gradient_effect == GradientEffect::applies && event.touched) {
       const int to_come = context.trace.micro_batches - event.micro;
       const std::string count = context.facts.micro_batches && to_come > 0
                                     ? std::to_string(*context.facts.micro_batches - event.micro)
@@ -220,6 +284,7 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
       }
       if (there.right()) continue;
       const Comparison then = context.compare(events[step].gradient);
+      if (!then.stale_windows.empty() || then.empty) continue;  // the step's fault
       const bool empty_there = there.empty && !then.empty;
       if (empty_there && done_elsewhere(context, clip, group)) continue;
       const bool changed =
@@ -232,7 +297,7 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
       if (changed) return misplaced_clip(context, clip, i, step, there);
     }
   }
-  return disagreeing_clips(context);
+  return left_out_clips(context);
 }
 
 }  // namespace loop::check

@@ -15,10 +15,16 @@ using plan::OpKind;
 std::optional<Finding> judge_empty_window(const JudgeContext& context) {
   for (const Event& event : context.trace.events) {
     const OpKind kind = event.operation->op.kind;
-    const bool acts = event.entry->gradient_effect == GradientEffect::applies ||
-                      (event.entry->verdict == Verdict::needs && context.facts.fp16) ||
-                      kind == OpKind::tick || kind == OpKind::average;
-    if (!acts || context.repairs.excused.count(event.operation)) continue;
+    const bool acts =
+        event.entry->gradient_effect == GradientEffect::applies ||
+        (event.entry->verdict == Verdict::needs && context.facts.fp16) ||
+        (kind == OpKind::tick && event.operation->op.target == plan::name(plan::Clock::updates)) ||
+        kind == OpKind::average;
+    const bool known = context.repairs.excused.count(event.operation) > 0 ||
+                       (event.entry->gradient_effect == GradientEffect::applies && context.repairs.steps) ||
+                       (event.entry->verdict == Verdict::needs && context.repairs.scaler) ||
+                       ((kind == OpKind::tick || kind == OpKind::average) && context.repairs.clocks);
+    if (!acts || known) continue;
     const sema::Operation* operation = event.operation;
     return Finding(Code::L132, operation->span, {std::string(event.entry->name)})
         .note(
@@ -35,6 +41,12 @@ std::optional<Finding> judge_empty_window(const JudgeContext& context) {
 std::optional<Finding> judge_scaler(const JudgeContext& context) {
   if (context.trace.kind == WindowKind::empty) return judge_empty_window(context);
   const auto repair = [](Repairs& repairs) { repairs.scaler = true; };
+  if (context.trace.kind == WindowKind::nonfinite && context.trace.applied && !context.repairs.scaler) {
+    const sema::Operation* step = context.first(OpKind::step);
+    return Finding(Code::L136, step ? step->span : context.update_span(), {"step"})
+        .help("write `step` in `update`, once the gradient is complete")
+        .then(repair);
+  }
   const sema::Operation* first = context.first(OpKind::update_scale);
   if (!first || context.repairs.scaler) return std::nullopt;
   std::vector<const Event*> executed;
@@ -47,7 +59,7 @@ std::optional<Finding> judge_scaler(const JudgeContext& context) {
           .then(repair);
     }
     if (context.facts.fp16 && context.trace.kind == WindowKind::nonfinite && *event.verdict) {
-      return Finding(Code::L136, event.operation->span)
+      return Finding(Code::L136, event.operation->span, {"update_scale"})
           .help("write `unscale` in `update`, once the gradient is complete")
           .then(repair);
     }

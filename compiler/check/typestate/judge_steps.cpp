@@ -143,6 +143,12 @@ Finding scaled(const Step& step, const FactorMismatch& mismatch) {
   const Event* after = find_event(context, OpKind::unscale, step.index, end_of(context));
   if (power == 0) {
     const sema::Operation* update_scale = context.first(OpKind::update_scale);
+    const Event* moved = find_event(context, OpKind::update_scale, -1, step.index);
+    if (moved && !moved->verdict) {
+      return Finding(Code::L127, moved->operation->span, {"update_scale"})
+          .help("write `update_scale` after `step`")
+          .then([](Repairs& repairs) { repairs.scale = repairs.scaler = true; });
+    }
     return finish(Finding(Code::L502, update_scale ? update_scale->span : step.operation().span)
                       .help("write `update_scale` after `step`"));
   }
@@ -206,16 +212,6 @@ std::optional<Finding> judge_gradient(const Step& step) {
   if (there.scale) return scaled(step, *there.scale);
   if (there.factor) {
     if (std::optional<Finding> inside = multiplied_inside(step, false)) return inside;
-    if (context.facts.classes.size() > 1) {
-      if (const Event* normalize = find_event(context, OpKind::normalize, -1, step.index)) {
-        const sema::Operation* operation = normalize->operation;
-        return Finding(Code::L307, operation->span, {std::to_string(context.facts.classes.size())})
-            .help(
-                "write `loss(normalized)` in `micro`, which divides every term by its own count, and no "
-                "`normalize`")
-            .then([](Repairs& repairs) { repairs.factor = true; });
-      }
-    }
     const Event* later = find_event(context, OpKind::normalize, step.index, end_of(context));
     if (!later) later = find_event(context, OpKind::scale_grad, step.index, end_of(context));
     return explain_factor(context, *there.factor, step.operation(), later ? later->operation : nullptr);
@@ -231,7 +227,7 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
     if (group.group.frozen) continue;
     std::vector<const Event*> steps;
     for (const Event& event : context.trace.events) {
-      if (event.entry->gradient_effect != GradientEffect::applies) continue;
+      if (event.entry->gradient_effect != GradientEffect::applies || !event.touched) continue;
       const std::vector<std::string> groups = context.groups_of(*event.operation);
       if (std::find(groups.begin(), groups.end(), group.group.name) != groups.end()) steps.push_back(&event);
     }
@@ -252,9 +248,13 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
     }
     if (elsewhere) {
       std::string words = context.window_words();
-      if (words.empty()) words = "when its guard does not hold";
+      const bool early = std::any_of(context.trace.events.begin(), context.trace.events.end(),
+                                     [&](const Event& event) { return event.operation == elsewhere; });
+      if (words.empty()) words = early ? "after `backward`, only before it" : "when its guard does not hold";
       return Finding(Code::L139, elsewhere->span, {group.group.name, words})
-          .help("write the `step` outside the guard; a non-finite gradient is skipped by `step` itself")
+          .help(
+              "write the `step` in `update`, outside any guard; a non-finite gradient is skipped by `step` "
+              "itself")
           .then(repair);
     }
     return Finding(Code::L115, context.spec.params_span ? group.span : context.update_span(),
@@ -270,10 +270,10 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
 std::optional<Finding> judge_steps(const JudgeContext& context) {
   // Non-finite gradients are not applied: what they do to the gradient shows in the windows after them.
   if (context.trace.kind == WindowKind::normal) {
-    std::vector<std::string> stepped;
     for (int i = 0; i < end_of(context); ++i) {
       const Event& event = context.trace.events[i];
-      if (event.entry->gradient_effect != GradientEffect::applies) continue;
+      // Without a backward in this window nothing is touched, and a step leaves everything as it is.
+      if (event.entry->gradient_effect != GradientEffect::applies || !event.touched) continue;
       if (std::optional<Finding> finding = judge_gradient({context, event, i})) return finding;
     }
     return judge_number(context);

@@ -19,14 +19,13 @@ struct Event {
   int micro = 0;                           // 0: in the update sequence
   bool rank_dependent = false;             // under a guard that can differ between ranks
   const sema::Operation* guard = nullptr;  // the innermost `when` around it
-  bool in_autocast = false;
-  bool synchronises = false;        // backward: reduced here
-  bool outside_sync_scope = false;  // backward in a sync_on whose forward stands outside
-  bool need_met = true;             // the graph need of the table
-  std::optional<bool> verdict;      // of the last unscale, else step, in this window: finite?
-  Gradient gradient;                // as the operation finds it; kept for clips, steps, zeroes and factors
-  Gradient after;                   // kept for clips
-  int loss_scalings = 0;            // scale_loss: how often S was multiplied on already
+  bool touched = false;                    // a backward of this window came before it
+  bool synchronises = false;               // backward: reduced here
+  bool outside_sync_scope = false;         // backward in a sync_on whose forward stands outside
+  bool closed = false;                     // this micro-batch's graph has been closed by a backward
+  bool need_met = true;                    // the graph need of the table
+  std::optional<bool> verdict;             // of unscale, else step, in this window: finite?
+  Gradient gradient;  // as the operation finds it; kept for what changes or judges the gradient
 };
 
 struct WindowTrace {
@@ -34,9 +33,9 @@ struct WindowTrace {
   WindowKind kind = WindowKind::normal;
   bool tail = false;
   int micro_batches = 1;
-  int empty_micro = 0;            // a micro-batch without counted units; 0: none
-  bool backward_missing = false;  // a micro-batch without backward
-  std::vector<int> times_added;   // per count class, see WindowAlgebra
+  int empty_micro = 0;                         // a micro-batch without counted units; 0: none
+  const sema::Operation* undecided = nullptr;  // a guard that asks for a verdict before there is one
+  bool applied = false;                        // by the steps' own verdict: clocks and averages move
   std::vector<Event> events;
 };
 
