@@ -1,4 +1,5 @@
 // looprun: executes a plan. `loopc run` starts it; it can be started by hand as well.
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <torch/version.h>
 

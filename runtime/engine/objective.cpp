@@ -22,7 +22,7 @@ void add(Counts& total, const Counts& part) {
 }
 
 Objective::Objective(std::vector<plan::LossTerm> terms, std::vector<plan::CountClass> classes)
-    : terms_(std::move(terms)), classes_(std::move(classes)) {
+    : terms_(std::move(terms)), classes_(std::move(classes)), counters_(classes_.size()) {
   if (terms_.empty()) throw Error(ErrorKind::internal, "a plan without a loss term");
   for (const plan::LossTerm& term : terms_) {
     if (term.count_class < 0 || static_cast<size_t>(term.count_class) >= classes_.size()) {
@@ -30,13 +30,18 @@ Objective::Objective(std::vector<plan::LossTerm> terms, std::vector<plan::CountC
                   "loss term '" + term.name + "' names a count class that does not exist");
     }
     losses_.push_back(make_loss(term.component));
+    const Loss*& counter = counters_[static_cast<size_t>(term.count_class)];
+    if (!counter) counter = losses_.back().get();
+  }
+  if (std::find(counters_.begin(), counters_.end(), nullptr) != counters_.end()) {
+    throw Error(ErrorKind::internal, "a count class that no loss term divides by");
   }
 }
 
 Counts Objective::count(const Batch& batch) const {
   Counts counts;
   counts.reserve(classes_.size());
-  for (const plan::CountClass& count_class : classes_) counts.push_back(count_units(count_class, batch));
+  for (size_t c = 0; c < classes_.size(); ++c) counts.push_back(counters_[c]->count(classes_[c], batch));
   return counts;
 }
 

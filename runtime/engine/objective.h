@@ -23,7 +23,7 @@ class Objective {
   const std::vector<plan::CountClass>& classes() const { return classes_; }
   Counts no_counts() const { return Counts(classes_.size(), 0); }
 
-  /// n_rk of every class.
+  /// n_rk of every class, as the loss of its first term counts.
   Counts count(const Batch& batch) const;
   /// Nothing counted in any class.
   bool empty(const Counts& window) const;
@@ -53,6 +53,7 @@ class Objective {
   std::vector<plan::LossTerm> terms_;
   std::vector<plan::CountClass> classes_;
   std::vector<std::unique_ptr<Loss>> losses_;  // one per term
+  std::vector<const Loss*> counters_;          // one per class
 };
 
 }  // namespace loop::engine

@@ -60,6 +60,10 @@ int run(const plan::Plan& plan, const RunOptions& options) {
     sinks.notice(wanted.string() + " holds another run and was left alone");
   }
 
+  for (const auto& [name, source] : parts.sources) {
+    for (const std::string& note : source->info().notes) sinks.notice(name + ": " + note);
+  }
+
   const InterruptGuard interrupts;
   try {
     const Ending ending = trainer.run([&interrupts] { return interrupts.requested(); });

@@ -24,6 +24,7 @@ Trainer::Trainer(Parts& parts, telemetry::Sink& sink)
       averages_(parts.plan.averages, *parts.model, *parts.parameters),
       steps_(parts.plan, *parts.parameters),
       former_(parts.former),
+      batches_(parts.train()),
       planned_updates_(engine::planned_updates(parts.plan, parts.former)),
       stop_(parts.plan.stop),
       nonfinite_(parts.plan.nonfinite),
@@ -75,7 +76,7 @@ Ending Trainer::run(const std::function<bool()>& interrupted) {
       ending.reason = *reached;
       break;
     }
-    const data::WindowFormer::Bounded next = form_window();
+    const data::WindowFormer::Bounded next = take_window();
     if (!next.complete) {
       ending.reason = std::to_string(*stop_.last_epoch()) + " epochs";
       ending.discarded_micro_batches = static_cast<int64_t>(next.window.micro.size());
@@ -96,20 +97,32 @@ Ending Trainer::run(const std::function<bool()>& interrupted) {
   return ending;
 }
 
-data::WindowFormer::Bounded Trainer::form_window() {
+void Trainer::form_next() {
   const auto& ramp = parts_.plan.window.size.ramp;
   const double ramp_clock = ramp ? clocks_.value(ramp->over_clock) : 0;
-  if (const auto last = stop_.last_epoch()) return former_.next_until(*last, ramp_clock);
-  return {former_.next(ramp_clock), true};
+  if (const auto last = stop_.last_epoch()) {
+    next_ = former_.next_until(*last, ramp_clock);
+  } else {
+    next_ = data::WindowFormer::Bounded{former_.next(ramp_clock), true};
+  }
+  if (!next_->complete) return;
+  batches_.request_all(next_->window);
+}
+
+/// The next window. Without a ramp the one after it is formed already, so that its batches are collated meanwhile; a ramp has to
+/// see first whether this one is applied.
+data::WindowFormer::Bounded Trainer::take_window() {
+  if (!next_) form_next();
+  data::WindowFormer::Bounded taken = std::move(*next_);
+  next_.reset();
+  lost_samples_ += taken.window.lost_samples;
+  if (taken.complete && !parts_.plan.window.size.ramp) form_next();
+  return taken;
 }
 
 void Trainer::run_window(const data::WindowPlan& window) {
   const double before = steady_seconds();
-  size_t next = 0;
-  const WindowResult result = windows_->run(window, [&] {
-    const data::MicroBatchPlan& micro = window.micro[next++];
-    return parts_.train().collate(micro.samples, micro.padding_rows);
-  });
+  const WindowResult result = windows_->run(window, [this] { return batches_.next(); });
   count_seconds();
   report(make_record(parts_, clocks_, window, result), window, steady_seconds() - before);
   if (!result.empty && result.state.stepped)

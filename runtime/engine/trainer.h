@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/prefetch.h"
 #include "runtime/engine/evaluation.h"
 #include "runtime/engine/parts.h"
 #include "runtime/engine/triggers.h"
@@ -34,7 +35,8 @@ class Trainer {
 
   const Clocks& clocks() const { return clocks_; }
   std::optional<int64_t> planned_updates() const { return planned_updates_; }
-  int64_t lost_samples() const { return former_.lost_samples(); }
+  /// Left out by drop so far.
+  int64_t lost_samples() const { return lost_samples_; }
   WindowRunner& windows() { return *windows_; }
   Averages& averages() { return averages_; }
 
@@ -45,7 +47,8 @@ class Trainer {
     std::optional<int64_t> last_update;  // updates applied when it ran last
   };
 
-  data::WindowFormer::Bounded form_window();
+  void form_next();
+  data::WindowFormer::Bounded take_window();
   void run_window(const data::WindowPlan& window);
   void report(telemetry::UpdateRecord record, const data::WindowPlan& window, double seconds);
   void write_pending_line();
@@ -59,6 +62,9 @@ class Trainer {
   Steps steps_;
   Clocks clocks_;
   data::WindowFormer former_;
+  data::Prefetcher batches_;
+  std::optional<data::WindowFormer::Bounded> next_;  // formed, its batches asked for
+  int64_t lost_samples_ = 0;
   std::optional<int64_t> planned_updates_;
   std::unique_ptr<WindowRunner> windows_;
   std::vector<Scheduled> evaluations_;

@@ -55,7 +55,10 @@ std::vector<std::string> fields(const UpdateRecord& record, const std::optional<
 std::string bar(double share, int width) {
   const int inner = width - 2;
   const int filled = std::clamp(static_cast<int>(share * inner), 0, inner);
-  std::string result = "[" + std::string(filled, '=') + std::string(inner - filled, ' ') + "]";
+  std::string result(static_cast<size_t>(width), ' ');
+  result.front() = '[';
+  result.back() = ']';
+  std::fill_n(result.begin() + 1, filled, '=');
   if (filled > 0 && filled < inner) result[filled] = '>';
   return result;
 }

@@ -20,7 +20,8 @@ std::string readable(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   const double size = std::abs(value);
-  if (size != 0 && (size < 1e-3 || size >= 1e5)) return print("%.1e", value);
+  if (size != 0 && (size < 1e-3 || size >= 1e5)) return print("%.2e", value);
+  if (size < 1) return print("%.4g", value);
   const int digits = size < 10 ? 3 : size < 100 ? 2 : 1;
   return print("%.*f", digits, value);
 }
