@@ -96,9 +96,13 @@ Diagnostic& Engine::report(Code code, Span span, std::initializer_list<std::stri
   const CatalogEntry& line = entry(code);
   Diagnostic diagnostic{
       .code = code, .severity = line.severity, .span = span, .message = substitute(line.message, args)};
-  diagnostics_.push_back(std::move(diagnostic));
-  errors_ += line.severity == Severity::error ? 1 : 0;
+  add(std::move(diagnostic));
   return diagnostics_.back();
+}
+
+void Engine::add(Diagnostic diagnostic) {
+  errors_ += diagnostic.severity == Severity::error ? 1 : 0;
+  diagnostics_.push_back(std::move(diagnostic));
 }
 
 void Engine::sort() {

@@ -77,6 +77,8 @@ struct Diagnostic {
 class Engine {
  public:
   Diagnostic& report(Code code, Span span, std::initializer_list<std::string> args = {});
+  /// Takes over a finding of another engine.
+  void add(Diagnostic diagnostic);
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
   bool has_errors() const { return errors_ > 0; }
   size_t error_count() const { return errors_; }

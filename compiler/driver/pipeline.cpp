@@ -1,5 +1,7 @@
 #include "compiler/driver/pipeline.h"
 
+#include <algorithm>
+
 #include "compiler/base/text.h"
 #include "compiler/check/check.h"
 #include "compiler/driver/resources.h"
@@ -8,6 +10,13 @@
 #include "compiler/sema/analyze.h"
 
 namespace loop::driver {
+namespace {
+
+bool is_syntax_error(const diagnostics::Diagnostic& finding) {
+  return finding.severity == diagnostics::Severity::error && diagnostics::entry(finding.code).id < "L030";
+}
+
+}  // namespace
 
 std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& request, std::istream& in) {
   for (const std::string& written : request.overrides) {
@@ -24,8 +33,20 @@ std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& 
   options.overrides = request.overrides;
   options.stdlib_dir = stdlib_dir();
   options.look_for_data = request.look_for_data;
-  sema::AnalysisResult result = sema::analyze(compilation.sources, compilation.engine, options);
-  for (const sema::Spec& spec : result.specs) check::check(spec, compilation.engine);
+  diagnostics::Engine found;
+  sema::AnalysisResult result = sema::analyze(compilation.sources, found, options);
+  // What has a syntax error is left out of the tree, so that much else would seem missing: that is said when
+  // the syntax is right.
+  const bool well_formed =
+      std::none_of(found.diagnostics().begin(), found.diagnostics().end(), is_syntax_error);
+  if (well_formed) {
+    for (const sema::Spec& spec : result.specs) check::check(spec, found);
+  } else {
+    result.specs.clear();
+  }
+  for (const diagnostics::Diagnostic& finding : found.diagnostics()) {
+    if (well_formed || is_syntax_error(finding)) compilation.engine.add(finding);
+  }
   compilation.engine.sort();
   return std::move(result.specs);
 }

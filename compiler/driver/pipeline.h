@@ -25,8 +25,9 @@ struct SpecRequest {
   bool look_for_data = false;
 };
 
-/// Reads a file and says everything that is wrong in it. Findings go to the compilation's engine, sorted.
-/// Throws UsageError for a file that cannot be read and for an override without `=`.
+/// Reads a file and says everything that is wrong in it. Findings go to the compilation's engine, sorted; of
+/// a text with syntax errors those alone. Throws UsageError for a file that cannot be read and for an
+/// override without `=`.
 std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& request, std::istream& in);
 
 /// The one loop of the file that `plan` and `run` are about. Throws UsageError when there is none, or several

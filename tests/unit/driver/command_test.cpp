@@ -35,7 +35,7 @@ const char* const kGood = R"(use std.optimizers.sgd
 loop small {
   model = mlp(hidden: [8])
   data {
-    train       = csv("rows.csv", target: "y")
+    train       = csv("rows.csv", target: "y", task: regression)
     micro_batch = 4 samples
   }
   loss = mse() per samples

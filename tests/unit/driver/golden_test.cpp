@@ -49,8 +49,13 @@ TEST_CASE("golden: what `loopc check` prints") {
     const int status = loop::driver::run_command({"check", spec.string()}, in, out, err);
     CHECK(status == (out.str().find("error[") == std::string::npos ? 0 : 1));
     CHECK(err.str().empty());
+    // Notes may name places of the library by their whole path.
+    const std::string root = std::string(LOOP_SOURCE_DIR) + "/";
+    std::string shown = out.str();
+    for (size_t at = shown.find(root); at != std::string::npos; at = shown.find(root))
+      shown.erase(at, root.size());
     const fs::path golden = fs::path(spec).replace_extension(".txt");
-    if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << out.str();
-    CHECK(out.str() == read(golden));
+    if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << shown;
+    CHECK(shown == read(golden));
   }
 }
