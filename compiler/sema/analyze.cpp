@@ -22,7 +22,9 @@ std::vector<const Definition*> loops_in_order(const Module& module) {
   std::vector<const Definition*> loops;
   for (const auto& [name, definition] : module.definitions)
     if (definition.kind == Definition::Kind::loop) loops.push_back(&definition);
-  std::sort(loops.begin(), loops.end(), [](const Definition* a, const Definition* b) { return a->item->span.begin < b->item->span.begin; });
+  std::sort(loops.begin(), loops.end(), [](const Definition* a, const Definition* b) {
+    return a->item->span.begin < b->item->span.begin;
+  });
   return loops;
 }
 
@@ -39,17 +41,20 @@ void check_definitions(Context& context, const Module& module) {
   for (const auto& [name, definition] : module.definitions) {
     if (definition.kind == Definition::Kind::schedule) check_schedule(context, definition);
     if (definition.kind == Definition::Kind::optimizer) read_rule(context, definition);
-    if (definition.kind == Definition::Kind::recipe && !definition.head->block) context.engine.report(Code::L047, definition.head->keyword.span, {"recipe"});
+    if (definition.kind == Definition::Kind::recipe && !definition.head->block)
+      context.engine.report(Code::L047, definition.head->keyword.span, {"recipe"});
   }
 }
 
-/// The loop as it stands after everything was written in, a spec of its own: with the imports and definitions it needs.
+/// The loop as it stands after everything was written in, a spec of its own: with the imports and definitions
+/// it needs.
 std::string resolved_text(const Modules& modules, const LoopTree& tree) {
   std::string uses;
   std::string definitions;
   for (const Module* module : modules.all()) {
     for (const auto& [name, definition] : module->definitions) {
-      bool needs_use = definition.kind == Definition::Kind::optimizer || definition.kind == Definition::Kind::schedule;
+      bool needs_use =
+          definition.kind == Definition::Kind::optimizer || definition.kind == Definition::Kind::schedule;
       if (module->standard) {
         if (needs_use && module->dotted != "") uses += "use " + module->dotted + "\n";
       } else if (definition.kind != Definition::Kind::loop && definition.kind != Definition::Kind::recipe) {
@@ -57,27 +62,32 @@ std::string resolved_text(const Modules& modules, const LoopTree& tree) {
       }
     }
   }
-  return uses + (uses.empty() ? "" : "\n") + definitions + "loop " + tree.name + " {\n" + to_text(tree.items, 2) + "}\n";
+  return uses + (uses.empty() ? "" : "\n") + definitions + "loop " + tree.name + " {\n" +
+         to_text(tree.items, 2) + "}\n";
 }
 
 void look_for_files(Context& context, const Spec& spec) {
   for (const SourceUse& source : spec.data.sources) {
     for (const Setting<std::string>& file : source.files) {
-      fs::path path = fs::path(file.value).is_absolute() ? fs::path(file.value) : fs::path(spec.base_dir) / file.value;
+      fs::path path =
+          fs::path(file.value).is_absolute() ? fs::path(file.value) : fs::path(spec.base_dir) / file.value;
       std::error_code ignored;
       bool pattern = file.value.find_first_of("*?") != std::string::npos;
       bool found = !pattern && fs::is_regular_file(path, ignored);
       if (pattern)
-        for (fs::directory_iterator at(path.parent_path(), ignored), end; !ignored && at != end; at.increment(ignored))
+        for (fs::directory_iterator at(path.parent_path(), ignored), end; !ignored && at != end;
+             at.increment(ignored))
           found = found || base::glob_match(path.filename().string(), at->path().filename().string());
-      if (!found) context.engine.report(Code::L092, file.span, {file.value}).note("looked for " + path.string());
+      if (!found)
+        context.engine.report(Code::L092, file.span, {file.value}).note("looked for " + path.string());
     }
   }
 }
 
 class Analysis {
  public:
-  Analysis(Context& context, const Options& options, const Module& root) : context_(context), options_(options), root_(root) {}
+  Analysis(Context& context, const Options& options, const Module& root)
+      : context_(context), options_(options), root_(root) {}
 
   std::vector<Spec> run() {
     bool constants_good = true;
@@ -118,16 +128,22 @@ class Analysis {
     std::vector<std::string> names;
     for (const Definition* loop : loops) names.push_back(loop->name);
     auto& finding = context_.engine.report(Code::L038, {root_.file.id, 0, 0}, {"loop", options_.loop});
-    if (auto near = base::nearest(options_.loop, names)) finding.help("did you mean `" + *near + "`?");
-    else if (!names.empty()) finding.help("the file has " + base::enumerate(names, " and "));
+    if (auto near = base::nearest(options_.loop, names))
+      finding.help("did you mean `" + *near + "`?");
+    else if (!names.empty())
+      finding.help("the file has " + base::enumerate(names, " and "));
     return {};
   }
 
   void no_loop() {
-    bool has_recipe = std::any_of(root_.definitions.begin(), root_.definitions.end(), [](const auto& entry) { return entry.second.kind == Definition::Kind::recipe; });
+    bool has_recipe = std::any_of(root_.definitions.begin(), root_.definitions.end(), [](const auto& entry) {
+      return entry.second.kind == Definition::Kind::recipe;
+    });
     auto& finding = context_.engine.report(Code::L093, {root_.file.id, 0, 0});
-    if (has_recipe) finding.help("make a loop of a recipe: `loop NAME = RECIPE(…)`");
-    else finding.help("a loop is written `loop NAME { … }`");
+    if (has_recipe)
+      finding.help("make a loop of a recipe: `loop NAME = RECIPE(…)`");
+    else
+      finding.help("a loop is written `loop NAME { … }`");
   }
 
   std::optional<Spec> read(LoopTree tree) {
@@ -137,7 +153,8 @@ class Analysis {
     spec->file = root_.file.id;
     spec->base_dir = context_.modules.spec_dir().string();
     for (const Module* module : context_.modules.all())
-      spec->spec_files.push_back({module->path.string(), plan::content_hash(context_.sources.file(module->file.id).text())});
+      spec->spec_files.push_back(
+          {module->path.string(), plan::content_hash(context_.sources.file(module->file.id).text())});
     spec->overrides = options_.overrides;
     spec->resolved_text = resolved_text(context_.modules, tree);
     if (options_.look_for_data) look_for_files(context_, *spec);

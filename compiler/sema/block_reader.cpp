@@ -14,7 +14,8 @@ Span head_span(const ast::Head& head) {
   return span;
 }
 
-BlockReader::BlockReader(Context& context, const BlockTable& table, const std::vector<ast::ItemPtr>& items, Span place)
+BlockReader::BlockReader(Context& context, const BlockTable& table, const std::vector<ast::ItemPtr>& items,
+                         Span place)
     : context_(context), table_(table), place_(place) {
   for (const ast::ItemPtr& item : items) read(item);
 }
@@ -23,14 +24,17 @@ void BlockReader::read(const ast::ItemPtr& item) {
   const auto* head = std::get_if<ast::Head>(&item->node);
   if (!head) {
     bool is_use = std::holds_alternative<ast::Use>(item->node);
-    context_.engine.report(Code::L042, item->span, {is_use ? "use" : "when", std::string(table_.name), is_use ? "at the top of the file" : "`micro` or `update`"});
+    context_.engine.report(Code::L042, item->span,
+                           {is_use ? "use" : "when", std::string(table_.name),
+                            is_use ? "at the top of the file" : "`micro` or `update`"});
     return;
   }
   const std::string& keyword = head->keyword.text;
   const Key* key = find_key(table_, keyword);
   if (!key) {
     if (table_.free_names && !head->name && !head->block) {
-      auto same = std::find_if(free_names_.begin(), free_names_.end(), [&](const ast::Head* other) { return other->keyword.text == keyword; });
+      auto same = std::find_if(free_names_.begin(), free_names_.end(),
+                               [&](const ast::Head* other) { return other->keyword.text == keyword; });
       if (same != free_names_.end()) {
         context_.engine.report(Code::L041, head->keyword.span, {keyword, std::string(table_.name)})
             .with_label("written again here")
@@ -106,7 +110,8 @@ bool BlockReader::check_form(const ast::Head& head, const Key& key) {
   std::string name(key.name);
   bool has_value = head.assign == ast::Assign::equals;
   if (head.assign == ast::Assign::arrow) return refuse("`" + name + " = …`, with `=`");
-  if (head.args || head.extends) return refuse(key.form == Form::block ? "`" + name + " { … }`" : "`" + name + " = …`");
+  if (head.args || head.extends)
+    return refuse(key.form == Form::block ? "`" + name + " { … }`" : "`" + name + " = …`");
   switch (key.form) {
     case Form::value:
       if (head.name || head.block || !has_value) return refuse("`" + name + " = …`");
@@ -115,7 +120,8 @@ bool BlockReader::check_form(const ast::Head& head, const Key& key) {
       if (head.name || has_value || !head.block) return refuse("`" + name + " { … }`");
       break;
     case Form::value_or_block:
-      if (head.name || has_value == head.block.has_value()) return refuse("`" + name + " = …` or `" + name + " { … }`");
+      if (head.name || has_value == head.block.has_value())
+        return refuse("`" + name + " = …` or `" + name + " { … }`");
       break;
     case Form::named_block:
       if (!head.name || has_value || !head.block) return refuse("`" + name + " NAME { … }`");
@@ -123,11 +129,15 @@ bool BlockReader::check_form(const ast::Head& head, const Key& key) {
     case Form::named_value:
       if (!head.name || head.block || !has_value) return refuse("`" + name + " NAME = …`");
       break;
-    case Form::later: break;
+    case Form::later:
+      break;
   }
   for (const ast::Clause& clause : head.clauses) {
     if (name == "loss" && clause.kind == ast::ClauseKind::per) continue;
-    context_.engine.report(Code::L044, clause.span, {name, "`" + name + (has_value ? " = …`" : " { … }`") + " without what follows here", std::string(key.takes)});
+    context_.engine.report(
+        Code::L044, clause.span,
+        {name, "`" + name + (has_value ? " = …`" : " { … }`") + " without what follows here",
+         std::string(key.takes)});
     return false;
   }
   return true;
@@ -143,13 +153,17 @@ std::vector<const ast::Head*> BlockReader::named(std::string_view key) const {
   return found == named_.end() ? std::vector<const ast::Head*>{} : found->second;
 }
 
-bool BlockReader::was_misspelt(std::string_view key) const { return std::find(misspelt_.begin(), misspelt_.end(), key) != misspelt_.end(); }
+bool BlockReader::was_misspelt(std::string_view key) const {
+  return std::find(misspelt_.begin(), misspelt_.end(), key) != misspelt_.end();
+}
 
 void BlockReader::missing(std::string_view key, const std::vector<std::string>& choices) const {
   if (was_misspelt(key)) return;
   const Key* entry = find_key(table_, key);
   auto& finding = context_.engine.report(Code::L043, place_, {std::string(key), std::string(table_.name)});
-  if (entry) finding.help("`" + std::string(key) + "` takes " + std::string(entry->takes)).note(std::string(entry->meaning));
+  if (entry)
+    finding.help("`" + std::string(key) + "` takes " + std::string(entry->takes))
+        .note(std::string(entry->meaning));
   for (const std::string& choice : choices) finding.help(choice);
 }
 

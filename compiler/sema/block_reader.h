@@ -25,12 +25,14 @@ class BlockReader {
   /// A key was written wrongly (and reported), so that its absence needs no further finding.
   bool was_misspelt(std::string_view key) const;
 
+  /// Reports a name that the block does not have, with what was likely meant.
+  void unknown(const ast::Head& head);
+
   /// Reports that a required key is missing, with what it takes and means and `choices` as help lines.
   void missing(std::string_view key, const std::vector<std::string>& choices = {}) const;
 
  private:
   void read(const ast::ItemPtr& item);
-  void unknown(const ast::Head& head);
   bool check_form(const ast::Head& head, const Key& key);
 
   Context& context_;

@@ -1,8 +1,8 @@
 // before: nothing written, or `update { step adamw(…) }`
 // after:  micro  { sync_on(last) { autocast { forward; loss }; scale_loss(loss_scale); backward } }
 //         update { unscale; normalize; step adamw(…); update_scale; zero_grad }
-// (autocast with amp only; scale_loss, unscale and update_scale with fp16 only; with several count classes `loss(normalized)`
-// and no normalize.)
+// (autocast with amp only; scale_loss, unscale and update_scale with fp16 only; with several count classes
+// `loss(normalized)` and no normalize.)
 #include "compiler/sema/program.h"
 
 namespace loop::sema {
@@ -17,7 +17,9 @@ Operation make(plan::OpKind kind, Span span) {
   return operation;
 }
 
-plan::SyncOn sync_mode(plan::Sync sync) { return sync == plan::Sync::every ? plan::SyncOn::every : plan::SyncOn::last; }
+plan::SyncOn sync_mode(plan::Sync sync) {
+  return sync == plan::Sync::every ? plan::SyncOn::every : plan::SyncOn::last;
+}
 
 }  // namespace
 
@@ -56,7 +58,8 @@ Program canonical_micro(const ProgramSurroundings& around, Span span) {
   return program;
 }
 
-Program completed_update(const ProgramSurroundings& around, std::vector<Operation> steps, Span written_at, Span span) {
+Program completed_update(const ProgramSurroundings& around, std::vector<Operation> steps, Span written_at,
+                         Span span) {
   using plan::OpKind;
   bool several = around.count_classes->size() > 1;
   bool fp16 = around.amp == plan::AmpMode::fp16;

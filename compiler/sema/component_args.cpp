@@ -19,10 +19,11 @@ struct TypeName {
   const char* name;
   Kind kind;
 };
-constexpr std::array kTypes = {TypeName{"integer", Kind::integer}, TypeName{"number", Kind::number}, TypeName{"boolean", Kind::boolean},
-                               TypeName{"choice", Kind::choice},   TypeName{"one_of", Kind::choice}, TypeName{"list", Kind::list},
-                               TypeName{"text", Kind::text},       TypeName{"file", Kind::file},     TypeName{"names", Kind::names},
-                               TypeName{"slice", Kind::slice}};
+constexpr std::array kTypes = {TypeName{"integer", Kind::integer}, TypeName{"number", Kind::number},
+                               TypeName{"boolean", Kind::boolean}, TypeName{"choice", Kind::choice},
+                               TypeName{"one_of", Kind::choice},   TypeName{"list", Kind::list},
+                               TypeName{"text", Kind::text},       TypeName{"file", Kind::file},
+                               TypeName{"names", Kind::names},     TypeName{"slice", Kind::slice}};
 
 const TypeName* find_type(const std::string& name) {
   for (const TypeName& type : kTypes)
@@ -44,7 +45,8 @@ class DeclarationReader {
     ParameterType type;
     type.span = arg.span;
     if (!arg.name) {
-      context_.engine.report(Code::L050, arg.span, {"a parameter with its type, as in `width: integer`", describe(*arg.value)});
+      context_.engine.report(Code::L050, arg.span,
+                             {"a parameter with its type, as in `width: integer`", describe(*arg.value)});
       return std::nullopt;
     }
     type.name = arg.name->text;
@@ -52,17 +54,21 @@ class DeclarationReader {
     std::string spelled = call ? call->callee.dotted() : as_name(*arg.value).value_or("");
     const TypeName* found = find_type(spelled);
     if (!found) {
-      auto& finding = context_.engine.report(Code::L061, arg.value->span, {spelled.empty() ? describe(*arg.value) : spelled, "the type of " + type.name, base::enumerate(type_names())});
+      auto& finding = context_.engine.report(Code::L061, arg.value->span,
+                                             {spelled.empty() ? describe(*arg.value) : spelled,
+                                              "the type of " + type.name, base::enumerate(type_names())});
       suggest(finding, arg.value->span, spelled, type_names(), false);
       return std::nullopt;
     }
     type.kind = found->kind;
     type.required = !call || spelled == "one_of";
     if (type.kind == Kind::choice) {
-      for (const ast::Arg& choice : call ? call->args : std::vector<ast::Arg>{}) type.choices.push_back(as_name(*choice.value).value_or(""));
+      for (const ast::Arg& choice : call ? call->args : std::vector<ast::Arg>{})
+        type.choices.push_back(as_name(*choice.value).value_or(""));
       if (!type.required && call && !call->args.empty()) type.fallback = call->args.front().value;
     } else if (type.kind == Kind::list) {
-      const TypeName* element = call && !call->args.empty() ? find_type(as_name(*call->args.front().value).value_or("")) : nullptr;
+      const TypeName* element =
+          call && !call->args.empty() ? find_type(as_name(*call->args.front().value).value_or("")) : nullptr;
       type.element = element ? element->kind : Kind::number;
       type.required = !call || call->args.size() < 2;
       if (!type.required) type.fallback = call->args[1].value;
@@ -127,15 +133,19 @@ class ArgumentReader {
         auto value = read_text(context_, expr, type.name);
         if (!value) return std::nullopt;
         if (value->empty()) {
-          context_.engine.report(Code::L050, expr.span, {"the name of a file for `" + type.name + "`", "an empty text"});
+          context_.engine.report(Code::L050, expr.span,
+                                 {"the name of a file for `" + type.name + "`", "an empty text"});
           return std::nullopt;
         }
         out_.files.push_back({*value, expr.span, true});
         return json(*value);
       }
-      case Kind::list: return read_list(type, expr);
-      case Kind::names: return read_names(type, expr);
-      case Kind::slice: return read_slice(type, expr);
+      case Kind::list:
+        return read_list(type, expr);
+      case Kind::names:
+        return read_names(type, expr);
+      case Kind::slice:
+        return read_slice(type, expr);
     }
     return std::nullopt;
   }
@@ -145,8 +155,10 @@ class ArgumentReader {
     bool above = !type.low || (type.low_closed ? value >= *type.low : value > *type.low);
     bool below = !type.high || (type.high_closed ? value <= *type.high : value < *type.high);
     if (above && below) return true;
-    std::string range = std::string(type.low_closed ? "[" : "(") + (std::isinf(*type.low) ? "-inf" : plan::number_text(*type.low)) + ", " +
-                        (std::isinf(*type.high) ? "inf" : plan::number_text(*type.high)) + (type.high_closed ? "]" : ")");
+    std::string range = std::string(type.low_closed ? "[" : "(") +
+                        (std::isinf(*type.low) ? "-inf" : plan::number_text(*type.low)) + ", " +
+                        (std::isinf(*type.high) ? "inf" : plan::number_text(*type.high)) +
+                        (type.high_closed ? "]" : ")");
     context_.engine.report(Code::L057, expr.span, {type.name, plan::number_text(value), range});
     return false;
   }
@@ -154,7 +166,8 @@ class ArgumentReader {
   std::optional<json> read_list(const ParameterType& type, const ast::Expr& expr) {
     const auto* list = std::get_if<ast::List>(&ast::strip(expr).node);
     if (!list) {
-      context_.engine.report(Code::L050, expr.span, {"a list for `" + type.name + "`, as in `[32, 64]`", describe(expr)});
+      context_.engine.report(Code::L050, expr.span,
+                             {"a list for `" + type.name + "`, as in `[32, 64]`", describe(expr)});
       return std::nullopt;
     }
     json result = json::array();
@@ -184,8 +197,11 @@ class ArgumentReader {
   std::optional<json> read_slice(const ParameterType& type, const ast::Expr& expr) {
     if (as_name(expr) == "all") return json("all");
     const ast::Call* call = as_call(expr);
-    if (!call || (call->callee.dotted() != "first" && call->callee.dotted() != "last") || call->args.size() != 1 || call->args[0].name) {
-      context_.engine.report(Code::L050, expr.span, {"`first(90%)`, `last(1000 samples)` or `all` for `" + type.name + "`", describe(expr)});
+    if (!call || (call->callee.dotted() != "first" && call->callee.dotted() != "last") ||
+        call->args.size() != 1 || call->args[0].name) {
+      context_.engine.report(
+          Code::L050, expr.span,
+          {"`first(90%)`, `last(1000 samples)` or `all` for `" + type.name + "`", describe(expr)});
       return std::nullopt;
     }
     const ast::Expr& part = *call->args[0].value;
@@ -193,11 +209,13 @@ class ArgumentReader {
     if (!scalar) return std::nullopt;
     double value = scalar->constant().value_or(0);
     if (scalar->dim == Dim::none && !scalar->percent) {
-      context_.engine.report(Code::L054, part.span, {type.name, describe(*scalar), "samples or a percentage"}).help("such as `first(90%)` or `first(1000 samples)`");
+      context_.engine.report(Code::L054, part.span, {type.name, describe(*scalar), "samples or a percentage"})
+          .help("such as `first(90%)` or `first(1000 samples)`");
       return std::nullopt;
     }
     if (scalar->dim != Dim::none && scalar->dim != Dim::samples) {
-      context_.engine.report(Code::L052, part.span, {"samples or a percentage for `" + type.name + "`", describe(*scalar)});
+      context_.engine.report(Code::L052, part.span,
+                             {"samples or a percentage for `" + type.name + "`", describe(*scalar)});
       return std::nullopt;
     }
     if (scalar->percent && !(value > 0 && value <= 1)) {
@@ -208,7 +226,8 @@ class ArgumentReader {
       context_.engine.report(value <= 0 ? Code::L056 : Code::L055, part.span, {type.name, describe(*scalar)});
       return std::nullopt;
     }
-    json amount = scalar->percent ? json(value) : json{{"value", static_cast<int64_t>(value)}, {"unit", "samples"}};
+    json amount =
+        scalar->percent ? json(value) : json{{"value", static_cast<int64_t>(value)}, {"unit", "samples"}};
     return json{{"call", call->callee.dotted()}, {"args", json::array({amount})}};
   }
 
@@ -218,7 +237,8 @@ class ArgumentReader {
 
 }  // namespace
 
-std::optional<std::vector<ParameterType>> declared_parameters(Context& context, const Definition& descriptor) {
+std::optional<std::vector<ParameterType>> declared_parameters(Context& context,
+                                                              const Definition& descriptor) {
   std::vector<ParameterType> result;
   if (!descriptor.head->args) return result;
   DeclarationReader reader(context);
@@ -230,7 +250,9 @@ std::optional<std::vector<ParameterType>> declared_parameters(Context& context, 
   return result;
 }
 
-std::optional<ReadArguments> read_arguments(Context& context, const Definition& descriptor, const std::vector<ast::Arg>& args, Span span, const DecidedElsewhere& elsewhere) {
+std::optional<ReadArguments> read_arguments(Context& context, const Definition& descriptor,
+                                            const std::vector<ast::Arg>& args, Span span,
+                                            const DecidedElsewhere& elsewhere) {
   auto types = declared_parameters(context, descriptor);
   if (!types) return std::nullopt;
   std::vector<std::string> names;

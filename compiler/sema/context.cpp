@@ -4,7 +4,8 @@
 
 namespace loop::sema {
 
-void suggest(diagnostics::Diagnostic& finding, Span place, const std::string& written, const std::vector<std::string>& candidates, bool list) {
+void suggest(diagnostics::Diagnostic& finding, Span place, const std::string& written,
+             const std::vector<std::string>& candidates, bool list) {
   constexpr size_t kFew = 12;
   if (auto near = base::nearest(written, candidates)) {
     finding.help("did you mean `" + *near + "`?");
@@ -12,7 +13,8 @@ void suggest(diagnostics::Diagnostic& finding, Span place, const std::string& wr
   } else if (list && !candidates.empty() && candidates.size() <= kFew) {
     std::vector<std::string> quoted;
     for (const std::string& candidate : candidates) quoted.push_back("`" + candidate + "`");
-    finding.help("there " + std::string(quoted.size() == 1 ? "is " : "are ") + base::enumerate(quoted, " and "));
+    finding.help("there " + std::string(quoted.size() == 1 ? "is " : "are ") +
+                 base::enumerate(quoted, " and "));
   }
 }
 

@@ -12,9 +12,10 @@ struct Context {
   Modules& modules;
 };
 
-/// Adds "did you mean …?" with its edit when one of `candidates` is near; else lists them (when `list` is set and they are few).
-void suggest(diagnostics::Diagnostic& finding, Span place, const std::string& written, const std::vector<std::string>& candidates,
-             bool list = true);
+/// Adds "did you mean …?" with its edit when one of `candidates` is near; else lists them (when `list` is set
+/// and they are few).
+void suggest(diagnostics::Diagnostic& finding, Span place, const std::string& written,
+             const std::vector<std::string>& candidates, bool list = true);
 
 /// The value of a constant in `file`, or null; reports a constant that is defined by itself.
 ast::ExprPtr constant_value(Context& context, const std::string& name, base::FileId file);

@@ -12,12 +12,14 @@ using diagnostics::Code;
 namespace {
 
 template <class Enum>
-void policy(Context& context, const BlockReader& reader, const char* key, const std::vector<std::string>& choices, Setting<Enum>& setting) {
+void policy(Context& context, const BlockReader& reader, const char* key,
+            const std::vector<std::string>& choices, Setting<Enum>& setting) {
   const ast::Head* head = reader.find(key);
   if (!head) return;
   setting.span = head->value->span;
   setting.written = true;
-  if (auto choice = read_choice(context, *head->value, key, choices)) setting.value = plan::from_spelling<Enum>(*choice);
+  if (auto choice = read_choice(context, *head->value, key, choices))
+    setting.value = plan::from_spelling<Enum>(*choice);
 }
 
 bool read_micro_batch(Context& context, const BlockReader& reader, Data& data) {
@@ -30,13 +32,16 @@ bool read_micro_batch(Context& context, const BlockReader& reader, Data& data) {
   data.micro_batch_samples.span = value.span;
   data.micro_batch_samples.written = true;
   if (as_name(value) == "auto") {
-    context.engine.report(Code::L045, value.span, {"micro_batch = auto", "the largest micro-batch that fits a memory budget"});
+    context.engine.report(Code::L045, value.span,
+                          {"micro_batch = auto", "the largest micro-batch that fits a memory budget"});
     return false;
   }
   if (const auto* quantity = std::get_if<ast::Quantity>(&ast::strip(value).node)) {
     const Unit* unit = find_unit(quantity->unit.text);
     if (unit && unit->dim == Dim::tokens) {
-      context.engine.report(Code::L045, value.span, {"micro_batch in tokens", "packing of samples of unequal length"}).help("give the number of samples");
+      context.engine
+          .report(Code::L045, value.span, {"micro_batch in tokens", "packing of samples of unequal length"})
+          .help("give the number of samples");
       return false;
     }
   }
@@ -51,8 +56,19 @@ bool read_micro_batch(Context& context, const BlockReader& reader, Data& data) {
 bool read_data(Context& context, const ast::Head& block, const ModelFacts& model, Spec& spec) {
   Data& data = spec.data;
   data.span = block.keyword.span;
-  for (Span* span : {&data.micro_batch_samples.span, &data.order.span, &data.short_policy.span, &data.uneven.span}) *span = data.span;
+  for (Span* span :
+       {&data.micro_batch_samples.span, &data.order.span, &data.short_policy.span, &data.uneven.span})
+    *span = data.span;
   BlockReader reader(context, data_table(), block.block->items, block.keyword.span);
+  std::vector<const ast::Head*> sources;
+  if (const ast::Head* train = reader.find("train")) sources.push_back(train);
+  for (const ast::Head* head : reader.free_names()) {
+    // A value that is no call is a misspelt key, not a source.
+    if (head->value && as_call(*head->value))
+      sources.push_back(head);
+    else
+      reader.unknown(*head);
+  }
   bool good = read_micro_batch(context, reader, data);
   policy(context, reader, "order", {"shuffled", "sequential"}, data.order);
   policy(context, reader, "short", {"keep", "drop", "pad"}, data.short_policy);
@@ -60,19 +76,9 @@ bool read_data(Context& context, const ast::Head& block, const ModelFacts& model
 
   ComponentSurroundings around;
   around.context = model.context;
-  std::vector<const ast::Head*> sources;
-  if (const ast::Head* train = reader.find("train")) sources.push_back(train);
-  std::vector<std::string> names;
-  for (const ast::Head* head : reader.free_names()) {
-    // A value that is no call is a misspelt key, not a source.
-    if (!head->value || !as_call(*head->value)) {
-      auto& finding = context.engine.report(Code::L040, head->keyword.span, {head->keyword.text, "data"});
-      suggest(finding, head->keyword.span, head->keyword.text, key_names(data_table()));
-      continue;
-    }
-    sources.push_back(head);
-  }
-  std::sort(sources.begin(), sources.end(), [](const ast::Head* a, const ast::Head* b) { return a->keyword.span.begin < b->keyword.span.begin; });
+  std::sort(sources.begin(), sources.end(), [](const ast::Head* a, const ast::Head* b) {
+    return a->keyword.span.begin < b->keyword.span.begin;
+  });
   for (const ast::Head* head : sources) {
     auto source = read_source(context, *head, around);
     bool trains = head->keyword.text == "train";

@@ -31,8 +31,12 @@ class Evaluator {
   Result node_value(const ast::Percent& node, Span) { return json(node.fraction); }
   Result node_value(const ast::Text& node, Span) { return json(node.value); }
   Result node_value(const ast::Parenthesized& node, Span) { return read(*node.inner); }
-  Result node_value(const ast::Quantity& node, Span span) { return wrong(span, "a plain number", ast::Expr{node, span}); }
-  Result node_value(const ast::Range& node, Span span) { return wrong(span, "a number or a list", ast::Expr{node, span}); }
+  Result node_value(const ast::Quantity& node, Span span) {
+    return wrong(span, "a plain number", ast::Expr{node, span});
+  }
+  Result node_value(const ast::Range& node, Span span) {
+    return wrong(span, "a number or a list", ast::Expr{node, span});
+  }
 
   Result node_value(const ast::List& node, Span) {
     json list = json::array();
@@ -67,12 +71,15 @@ class Evaluator {
       if (!values[0].is_number() || !values[1].is_number()) return json(nullptr);
       return json(std::fmod(values[0].get<double>(), values[1].get<double>()));
     }
-    if (name == "at" && (values.size() == 2 || values.size() == 3) && values[0].is_array() && values[1].is_number()) {
+    if (name == "at" && (values.size() == 2 || values.size() == 3) && values[0].is_array() &&
+        values[1].is_number()) {
       double index = values[1].get<double>();
-      if (index >= 0 && index < static_cast<double>(values[0].size())) return values[0][static_cast<size_t>(index)];
+      if (index >= 0 && index < static_cast<double>(values[0].size()))
+        return values[0][static_cast<size_t>(index)];
       if (values.size() == 3) return values[2];
     }
-    context_.engine.report(Code::L063, span, {name}).help("a descriptor knows `count(list)`, `at(list, i)`, `at(list, i, otherwise)` and `mod(a, b)`");
+    context_.engine.report(Code::L063, span, {name})
+        .help("a descriptor knows `count(list)`, `at(list, i)`, `at(list, i, otherwise)` and `mod(a, b)`");
     return std::nullopt;
   }
 
@@ -90,7 +97,8 @@ class Evaluator {
     if (!left || !right) return std::nullopt;
     if (left->is_null() || right->is_null()) return json(nullptr);
     if (node.op == ast::BinaryOp::logical_and || node.op == ast::BinaryOp::logical_or) {
-      if (!left->is_boolean() || !right->is_boolean()) return wrong(span, "conditions", left->is_boolean() ? *node.right : *node.left);
+      if (!left->is_boolean() || !right->is_boolean())
+        return wrong(span, "conditions", left->is_boolean() ? *node.right : *node.left);
       bool both = left->get<bool>() && right->get<bool>();
       return json(node.op == ast::BinaryOp::logical_and ? both : left->get<bool>() || right->get<bool>());
     }
@@ -98,26 +106,37 @@ class Evaluator {
       if (node.op == ast::BinaryOp::equal) return json(*left == *right);
       if (node.op == ast::BinaryOp::not_equal) return json(*left != *right);
     }
-    if (!left->is_number() || !right->is_number()) return wrong(span, "numbers", left->is_number() ? *node.right : *node.left);
+    if (!left->is_number() || !right->is_number())
+      return wrong(span, "numbers", left->is_number() ? *node.right : *node.left);
     double a = left->get<double>();
     double b = right->get<double>();
     switch (node.op) {
-      case ast::BinaryOp::add: return json(a + b);
-      case ast::BinaryOp::subtract: return json(a - b);
-      case ast::BinaryOp::multiply: return json(a * b);
-      case ast::BinaryOp::power: return json(std::pow(a, b));
+      case ast::BinaryOp::add:
+        return json(a + b);
+      case ast::BinaryOp::subtract:
+        return json(a - b);
+      case ast::BinaryOp::multiply:
+        return json(a * b);
+      case ast::BinaryOp::power:
+        return json(std::pow(a, b));
       case ast::BinaryOp::divide:
         if (b == 0) {
           context_.engine.report(Code::L058, node.right->span).with_label("this is 0");
           return std::nullopt;
         }
         return json(a / b);
-      case ast::BinaryOp::less: return json(a < b);
-      case ast::BinaryOp::less_equal: return json(a <= b);
-      case ast::BinaryOp::greater: return json(a > b);
-      case ast::BinaryOp::greater_equal: return json(a >= b);
-      case ast::BinaryOp::equal: return json(a == b);
-      default: return json(a != b);
+      case ast::BinaryOp::less:
+        return json(a < b);
+      case ast::BinaryOp::less_equal:
+        return json(a <= b);
+      case ast::BinaryOp::greater:
+        return json(a > b);
+      case ast::BinaryOp::greater_equal:
+        return json(a >= b);
+      case ast::BinaryOp::equal:
+        return json(a == b);
+      default:
+        return json(a != b);
     }
   }
 
@@ -134,7 +153,9 @@ class Evaluator {
 
 }  // namespace
 
-std::optional<json> evaluate(Context& context, const ast::Expr& expr, const DescriptorNames& names) { return Evaluator(context, names).read(expr); }
+std::optional<json> evaluate(Context& context, const ast::Expr& expr, const DescriptorNames& names) {
+  return Evaluator(context, names).read(expr);
+}
 
 std::string fill_in(const std::string& text, const DescriptorNames& names) {
   std::string result;
@@ -145,8 +166,10 @@ std::string fill_in(const std::string& text, const DescriptorNames& names) {
       continue;
     }
     auto found = names.find(text.substr(at + 1, end - at - 1));
-    if (found != names.end() && found->second.is_number()) result += std::to_string(static_cast<int64_t>(found->second.get<double>()));
-    else result += text.substr(at, end - at + 1);
+    if (found != names.end() && found->second.is_number())
+      result += std::to_string(static_cast<int64_t>(found->second.get<double>()));
+    else
+      result += text.substr(at, end - at + 1);
     at = end + 1;
   }
   return result;

@@ -23,7 +23,8 @@ struct Written {
 };
 std::optional<Written> as_component(Context& context, const ast::Expr& expr, const std::string& wanted) {
   const ast::Expr& inner = ast::strip(expr);
-  if (const auto* call = std::get_if<ast::Call>(&inner.node)) return Written{call->callee.dotted(), call->callee.span, call->args};
+  if (const auto* call = std::get_if<ast::Call>(&inner.node))
+    return Written{call->callee.dotted(), call->callee.span, call->args};
   if (const auto* path = std::get_if<ast::Path>(&inner.node)) return Written{path->dotted(), path->span, {}};
   context.engine.report(Code::L050, expr.span, {wanted, describe(expr)});
   return std::nullopt;
@@ -39,7 +40,8 @@ DescriptorNames from_data() {
 /// The statements of a descriptor, by keyword.
 class Facts {
  public:
-  Facts(Context& context, const Definition& descriptor, const DescriptorNames& names) : context_(context), descriptor_(descriptor), names_(names) {}
+  Facts(Context& context, const Definition& descriptor, const DescriptorNames& names)
+      : context_(context), descriptor_(descriptor), names_(names) {}
 
   const ast::Head* find(std::string_view keyword) const {
     if (!descriptor_.head->block) return nullptr;
@@ -106,7 +108,8 @@ class Facts {
 /// `parameters { tensor("name", [shape]); repeat(i: count) { … }; when condition { … } }`
 class ParameterLister {
  public:
-  ParameterLister(Context& context, DescriptorNames names, Span place) : context_(context), names_(std::move(names)), place_(place) {}
+  ParameterLister(Context& context, DescriptorNames names, Span place)
+      : context_(context), names_(std::move(names)), place_(place) {}
 
   bool list(const std::vector<ast::ItemPtr>& items) {
     for (const ast::ItemPtr& item : items)
@@ -125,7 +128,9 @@ class ParameterLister {
   }
 
   bool read(const ast::Head& head, Span span) {
-    if (head.keyword.text == "repeat" && head.block && head.args && head.args->size() == 1 && head.args->front().name) return repeat(head);
+    if (head.keyword.text == "repeat" && head.block && head.args && head.args->size() == 1 &&
+        head.args->front().name)
+      return repeat(head);
     if (head.keyword.text == "tensor" && head.args && head.args->size() == 2) return tensor(head, span);
     return refuse(head.keyword.text, head.keyword.span);
   }
@@ -148,18 +153,23 @@ class ParameterLister {
     auto shape = evaluate(context_, *(*head.args)[1].value, names_);
     if (!text || !shape || !shape->is_array()) return refuse("tensor", span);
     if (parameters_.size() == kMaxParameters) {
-      context_.engine.report(Code::L049, place_, {"the model", "it has more than " + std::to_string(kMaxParameters) + " named tensors"});
+      context_.engine.report(
+          Code::L049, place_,
+          {"the model", "it has more than " + std::to_string(kMaxParameters) + " named tensors"});
       return false;
     }
     ParameterInfo info{fill_in(text->value, names_), {}};
-    for (const json& extent : *shape) info.shape.push_back(extent.is_number() ? static_cast<int64_t>(extent.get<double>()) : -1);
+    for (const json& extent : *shape)
+      info.shape.push_back(extent.is_number() ? static_cast<int64_t>(extent.get<double>()) : -1);
     parameters_.push_back(std::move(info));
     return true;
   }
 
   bool refuse(const std::string& keyword, Span span) {
     context_.engine.report(Code::L040, span, {keyword, "parameters"})
-        .help("`parameters` has `tensor(\"name\", [shape])`, `repeat(i: count) { … }` and `when condition { … }`");
+        .help(
+            "`parameters` has `tensor(\"name\", [shape])`, `repeat(i: count) { … }` and `when condition { … "
+            "}`");
     return false;
   }
 
@@ -196,22 +206,26 @@ std::vector<std::string> known_names(Context& context, Definition::Kind kind, ba
 
 }  // namespace
 
-const Definition* find_component(Context& context, Definition::Kind kind, const std::string& name, base::FileId file) {
+const Definition* find_component(Context& context, Definition::Kind kind, const std::string& name,
+                                 base::FileId file) {
   const Definition* visible = context.modules.find(name, file);
   if (visible && visible->kind == kind) return visible;
   return context.modules.find_standard(kind, name);
 }
 
 std::optional<ModelUse> read_model(Context& context, const ast::Expr& expr) {
-  auto written = as_component(context, expr, "a model, as in `gpt(layers: 4, heads: 4, width: 128, context: 64)`");
+  auto written =
+      as_component(context, expr, "a model, as in `gpt(layers: 4, heads: 4, width: 128, context: 64)`");
   if (!written) return std::nullopt;
   ModelUse result;
   result.span = expr.span;
   result.component.name = written->name;
-  const Definition* descriptor = find_component(context, Definition::Kind::model, written->name, written->name_span.file);
+  const Definition* descriptor =
+      find_component(context, Definition::Kind::model, written->name, written->name_span.file);
   if (!descriptor) {
     auto& finding = context.engine.report(Code::L074, written->name_span, {written->name});
-    suggest(finding, written->name_span, written->name, known_names(context, Definition::Kind::model, written->name_span.file));
+    suggest(finding, written->name_span, written->name,
+            known_names(context, Definition::Kind::model, written->name_span.file));
     auto arguments = untyped_arguments(context, written->args);
     if (!arguments) return std::nullopt;
     result.component.args = std::move(*arguments);
@@ -239,14 +253,17 @@ std::optional<ModelUse> read_model(Context& context, const ast::Expr& expr) {
   return result;
 }
 
-std::optional<SourceUse> read_source(Context& context, const ast::Head& item, const ComponentSurroundings& around) {
+std::optional<SourceUse> read_source(Context& context, const ast::Head& item,
+                                     const ComponentSurroundings& around) {
   const ast::Expr& expr = *item.value;
   auto written = as_component(context, expr, "a source, as in `text(\"corpus.txt\", tokenizer: char)`");
   if (!written) return std::nullopt;
-  const Definition* descriptor = find_component(context, Definition::Kind::source, written->name, written->name_span.file);
+  const Definition* descriptor =
+      find_component(context, Definition::Kind::source, written->name, written->name_span.file);
   if (!descriptor) {
     auto& finding = context.engine.report(Code::L065, written->name_span, {"source", written->name});
-    suggest(finding, written->name_span, written->name, known_names(context, Definition::Kind::source, written->name_span.file));
+    suggest(finding, written->name_span, written->name,
+            known_names(context, Definition::Kind::source, written->name_span.file));
     return std::nullopt;
   }
   DecidedElsewhere elsewhere = from_data();
@@ -280,7 +297,8 @@ std::optional<LossUse> read_loss_call(Context& context, const ast::Call& call, S
   const Definition* descriptor = find_component(context, Definition::Kind::loss, name, call.callee.span.file);
   if (!descriptor) {
     auto& finding = context.engine.report(Code::L065, call.callee.span, {"loss", name});
-    suggest(finding, call.callee.span, name, known_names(context, Definition::Kind::loss, call.callee.span.file));
+    suggest(finding, call.callee.span, name,
+            known_names(context, Definition::Kind::loss, call.callee.span.file));
     return std::nullopt;
   }
   auto arguments = read_arguments(context, *descriptor, call.args, span, {});
@@ -294,7 +312,8 @@ std::optional<LossUse> read_loss_call(Context& context, const ast::Call& call, S
   result.facts.decomposes = facts.truth("decomposes", true);
   result.facts.coupling = facts.text("coupling");
   result.facts.masked = arguments->values.contains("ignore");
-  if (result.facts.masked && arguments->values["ignore"].is_number()) result.ignore = arguments->values["ignore"].get<int64_t>();
+  if (result.facts.masked && arguments->values["ignore"].is_number())
+    result.ignore = arguments->values["ignore"].get<int64_t>();
   result.units = facts.list("units");
   result.metrics = facts.list("metrics");
   return result;

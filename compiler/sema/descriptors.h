@@ -1,5 +1,5 @@
-// Models, sources and losses as the standard library (or the user's file) describes them: their arguments with types, and the
-// facts the checker needs. docs/reference/descriptors.md has the spelling.
+// Models, sources and losses as the standard library (or the user's file) describes them: their arguments
+// with types, and the facts the checker needs. docs/reference/descriptors.md has the spelling.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@ struct ComponentSurroundings {
 /// `model = gpt(…)`. An unknown name is a user's own model: nothing is known of it, and a note says so.
 std::optional<ModelUse> read_model(Context& context, const ast::Expr& expr);
 
-std::optional<SourceUse> read_source(Context& context, const ast::Head& item, const ComponentSurroundings& around);
+std::optional<SourceUse> read_source(Context& context, const ast::Head& item,
+                                     const ComponentSurroundings& around);
 
 /// A loss call with its facts; the weight and the unit are read by the caller.
 struct LossUse {
@@ -31,7 +32,9 @@ struct LossUse {
 };
 std::optional<LossUse> read_loss_call(Context& context, const ast::Call& call, Span span);
 
-/// The definition of that kind a name means in a file: the user's, an imported or the standard library's. Null when there is none.
-const Definition* find_component(Context& context, Definition::Kind kind, const std::string& name, base::FileId file);
+/// The definition of that kind a name means in a file: the user's, an imported or the standard library's.
+/// Null when there is none.
+const Definition* find_component(Context& context, Definition::Kind kind, const std::string& name,
+                                 base::FileId file);
 
 }  // namespace loop::sema

@@ -13,24 +13,29 @@ namespace {
 
 class FactorReader {
  public:
-  FactorReader(Context& context, const ProgramSurroundings& around, const std::string& operation) : context_(context), around_(around), operation_(operation) {}
+  FactorReader(Context& context, const ProgramSurroundings& around, const std::string& operation)
+      : context_(context), around_(around), operation_(operation) {}
 
   bool read(const ast::Expr& expr, int sign) {
     const ast::Expr& inner = ast::strip(expr);
     if (const auto* binary = std::get_if<ast::Binary>(&inner.node)) {
-      if (binary->op == ast::BinaryOp::multiply) return read(*binary->left, sign) && read(*binary->right, sign);
-      if (binary->op == ast::BinaryOp::divide) return read(*binary->left, sign) && read(*binary->right, -sign);
+      if (binary->op == ast::BinaryOp::multiply)
+        return read(*binary->left, sign) && read(*binary->right, sign);
+      if (binary->op == ast::BinaryOp::divide)
+        return read(*binary->left, sign) && read(*binary->right, -sign);
       if (binary->op == ast::BinaryOp::power && !is_number(inner)) {
         auto exponent = read_number(context_, *binary->right, "the exponent");
         if (!exponent) return false;
         if (*exponent != std::floor(*exponent) || std::abs(*exponent) > 8) {
-          context_.engine.report(Code::L089, binary->right->span, {operation_, "an exponent is a whole number from -8 to 8"});
+          context_.engine.report(Code::L089, binary->right->span,
+                                 {operation_, "an exponent is a whole number from -8 to 8"});
           return false;
         }
         return read(*binary->left, sign * static_cast<int>(*exponent));
       }
     }
-    if (const auto* unary = std::get_if<ast::Unary>(&inner.node); unary && unary->op == ast::UnaryOp::negate && !is_number(inner)) {
+    if (const auto* unary = std::get_if<ast::Unary>(&inner.node);
+        unary && unary->op == ast::UnaryOp::negate && !is_number(inner)) {
       factor.number = -factor.number;
       return read(*unary->operand, sign);
     }
@@ -38,10 +43,14 @@ class FactorReader {
       Symbol symbol = Symbol::loss_scale;
       int count_class = -1;
       std::string unit;
-      if (*name == "loss_scale") symbol = Symbol::loss_scale;
-      else if (*name == "micro_batches") symbol = Symbol::micro_batches;
-      else if (*name == "micro_batches.counted") symbol = Symbol::micro_batches_counted;
-      else if (*name == "ranks") symbol = Symbol::ranks;
+      if (*name == "loss_scale")
+        symbol = Symbol::loss_scale;
+      else if (*name == "micro_batches")
+        symbol = Symbol::micro_batches;
+      else if (*name == "micro_batches.counted")
+        symbol = Symbol::micro_batches_counted;
+      else if (*name == "ranks")
+        symbol = Symbol::ranks;
       else if (auto count = as_count(*name)) {
         auto found = find_count_class(context_, count->unit, inner.span, *around_.count_classes);
         if (!found) return false;
@@ -49,7 +58,10 @@ class FactorReader {
         count_class = *found;
         unit = count->unit;
         if (symbol == Symbol::count_micro && operation_ != "scale_loss") {
-          context_.engine.report(Code::L089, inner.span, {operation_, "`" + *name + "` belongs to one micro-batch, and the gradient is a sum over several"})
+          context_.engine
+              .report(Code::L089, inner.span,
+                      {operation_,
+                       "`" + *name + "` belongs to one micro-batch, and the gradient is a sum over several"})
               .help("`" + unit + ".global` is the window's count over all ranks");
           return false;
         }
@@ -57,7 +69,10 @@ class FactorReader {
         return number(inner, sign);
       }
       if (symbol == Symbol::micro_batches && around_.window_unit != plan::WindowSize::Unit::micro_batches) {
-        context_.engine.report(Code::L089, inner.span, {operation_, std::string("the window is given in ") + plan::name(around_.window_unit) + ", so the number of micro-batches is not configured"})
+        context_.engine
+            .report(Code::L089, inner.span,
+                    {operation_, std::string("the window is given in ") + plan::name(around_.window_unit) +
+                                     ", so the number of micro-batches is not configured"})
             .help("`micro_batches.counted` is the number in this window");
         return false;
       }
@@ -75,7 +90,8 @@ class FactorReader {
     const ast::Expr& inner = ast::strip(expr);
     if (std::holds_alternative<ast::Number>(inner.node)) return true;
     if (const auto* unary = std::get_if<ast::Unary>(&inner.node)) return is_number(*unary->operand);
-    if (const auto* binary = std::get_if<ast::Binary>(&inner.node)) return is_number(*binary->left) && is_number(*binary->right);
+    if (const auto* binary = std::get_if<ast::Binary>(&inner.node))
+      return is_number(*binary->left) && is_number(*binary->right);
     return false;
   }
 
@@ -83,17 +99,22 @@ class FactorReader {
     NumericScope scope;
     bool symbolic = false;
     scope.variable = [&](const std::string& name, Span) -> std::optional<Scalar> {
-      if (name != "loss_scale" && name != "micro_batches" && name != "micro_batches.counted" && name != "ranks" && !as_count(name)) return std::nullopt;
+      if (name != "loss_scale" && name != "micro_batches" && name != "micro_batches.counted" &&
+          name != "ranks" && !as_count(name))
+        return std::nullopt;
       symbolic = true;
       return Scalar{plan::Expression::variable(name), Dim::none, false, false, 1, {}};
     };
     scope.names = {"loss_scale", "micro_batches", "micro_batches.counted", "ranks"};
     for (const plan::CountClass& count : *around_.count_classes)
-      for (const char* part : {".global", ".rank", ".micro"}) scope.names.push_back(plan::name(count.unit) + std::string(part));
+      for (const char* part : {".global", ".rank", ".micro"})
+        scope.names.push_back(plan::name(count.unit) + std::string(part));
     auto scalar = read_scalar(context_, expr, scope);
     if (!scalar) return false;
     if (symbolic || !scalar->constant() || scalar->truth) {
-      context_.engine.report(Code::L089, expr.span, {operation_, "a factor is a product: numbers and powers of " + base::enumerate(scope.names, " and ")});
+      context_.engine.report(Code::L089, expr.span,
+                             {operation_, "a factor is a product: numbers and powers of " +
+                                              base::enumerate(scope.names, " and ")});
       return false;
     }
     if (scalar->dim != Dim::none) {
@@ -142,26 +163,31 @@ std::optional<CountName> as_count(const std::string& name) {
   return std::nullopt;
 }
 
-std::optional<int> find_count_class(Context& context, const std::string& unit, Span span, const std::vector<plan::CountClass>& classes) {
+std::optional<int> find_count_class(Context& context, const std::string& unit, Span span,
+                                    const std::vector<plan::CountClass>& classes) {
   std::optional<int> found;
   std::vector<std::string> names;
   for (size_t i = 0; i < classes.size(); ++i) {
     names.emplace_back(plan::name(classes[i].unit));
     if (names.back() != unit) continue;
     if (found) {
-      context.engine.report(Code::L088, span, {unit, "two terms count " + unit + " under different masks, so the name could mean either count"});
+      context.engine.report(
+          Code::L088, span,
+          {unit, "two terms count " + unit + " under different masks, so the name could mean either count"});
       return std::nullopt;
     }
     found = static_cast<int>(i);
   }
   if (!found) {
-    auto& finding = context.engine.report(Code::L088, span, {unit, "the loss counts " + base::enumerate(names, " and ")});
+    auto& finding =
+        context.engine.report(Code::L088, span, {unit, "the loss counts " + base::enumerate(names, " and ")});
     if (auto near = base::nearest(unit, names)) finding.help("did you mean `" + *near + "`?");
   }
   return found;
 }
 
-std::optional<plan::Factor> read_factor(Context& context, const ast::Expr& expr, const ProgramSurroundings& around, const std::string& operation) {
+std::optional<plan::Factor> read_factor(Context& context, const ast::Expr& expr,
+                                        const ProgramSurroundings& around, const std::string& operation) {
   FactorReader reader(context, around, operation);
   if (!reader.read(expr, 1)) return std::nullopt;
   return reader.factor;

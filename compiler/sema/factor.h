@@ -8,7 +8,8 @@
 namespace loop::sema {
 
 /// Nothing when it is no such product (reported). `operation` is "scale_loss" or "scale_grad".
-std::optional<plan::Factor> read_factor(Context& context, const ast::Expr& expr, const ProgramSurroundings& around, const std::string& operation);
+std::optional<plan::Factor> read_factor(Context& context, const ast::Expr& expr,
+                                        const ProgramSurroundings& around, const std::string& operation);
 
 /// Splits "tokens.global" into unit and scope; nothing for other names.
 struct CountName {
@@ -18,6 +19,7 @@ struct CountName {
 std::optional<CountName> as_count(const std::string& name);
 
 /// Index of the count class a unit means; reports an unknown or an ambiguous unit.
-std::optional<int> find_count_class(Context& context, const std::string& unit, Span span, const std::vector<plan::CountClass>& classes);
+std::optional<int> find_count_class(Context& context, const std::string& unit, Span span,
+                                    const std::vector<plan::CountClass>& classes);
 
 }  // namespace loop::sema

@@ -27,10 +27,12 @@ class PredicateReader {
         predicate.kind = *name == "all" ? Predicate::Kind::all : Predicate::Kind::others;
         return predicate;
       }
-      suggest(context_.engine.report(Code::L062, inner.span, {*name}), inner.span, *name, {"others", "all", "ndim"});
+      suggest(context_.engine.report(Code::L062, inner.span, {*name}), inner.span, *name,
+              {"others", "all", "ndim"});
       return std::nullopt;
     }
-    if (const auto* unary = std::get_if<ast::Unary>(&inner.node); unary && unary->op == ast::UnaryOp::logical_not) {
+    if (const auto* unary = std::get_if<ast::Unary>(&inner.node);
+        unary && unary->op == ast::UnaryOp::logical_not) {
       auto operand = read(*unary->operand);
       if (!operand) return std::nullopt;
       return joined(Predicate::Kind::logical_not, {std::move(*operand)});
@@ -55,7 +57,9 @@ class PredicateReader {
 
   std::optional<Predicate> refuse(const ast::Expr& expr) {
     context_.engine.report(Code::L050, expr.span, {"which parameters belong to the group", describe(expr)})
-        .help("such as `ndim >= 2`, `\"*.bias\"`, `[\"*.bias\", \"*norm*\"]`, `not \"head.*\"`, `frozen(\"blocks.0.*\")` or `others`");
+        .help(
+            "such as `ndim >= 2`, `\"*.bias\"`, `[\"*.bias\", \"*norm*\"]`, `not \"head.*\"`, "
+            "`frozen(\"blocks.0.*\")` or `others`");
     return std::nullopt;
   }
 
@@ -75,7 +79,9 @@ class PredicateReader {
       auto left = read(*binary.left);
       auto right = read(*binary.right);
       if (!left || !right) return std::nullopt;
-      return joined(binary.op == ast::BinaryOp::logical_and ? Predicate::Kind::logical_and : Predicate::Kind::logical_or, {std::move(*left), std::move(*right)});
+      return joined(binary.op == ast::BinaryOp::logical_and ? Predicate::Kind::logical_and
+                                                            : Predicate::Kind::logical_or,
+                    {std::move(*left), std::move(*right)});
     }
     if (as_name(*binary.left) != "ndim") return refuse(whole);
     auto dimensions = read_whole(context_, *binary.right, "ndim", 0);
@@ -85,7 +91,8 @@ class PredicateReader {
     predicate.comparison = ast::spelling(binary.op);
     predicate.ndim = *dimensions;
     static const std::vector<std::string> kComparisons = {"<", "<=", ">", ">=", "==", "!="};
-    if (std::find(kComparisons.begin(), kComparisons.end(), predicate.comparison) == kComparisons.end()) return refuse(whole);
+    if (std::find(kComparisons.begin(), kComparisons.end(), predicate.comparison) == kComparisons.end())
+      return refuse(whole);
     return predicate;
   }
 
@@ -106,7 +113,8 @@ bool mentions_others(const Predicate& predicate) {
   return std::any_of(predicate.operands.begin(), predicate.operands.end(), mentions_others);
 }
 
-void check_partition(Context& context, const std::vector<Group>& groups, const std::vector<ParameterInfo>& parameters, Span place) {
+void check_partition(Context& context, const std::vector<Group>& groups,
+                     const std::vector<ParameterInfo>& parameters, Span place) {
   std::vector<std::vector<std::string>> members(groups.size());
   std::vector<std::string> homeless;
   struct Overlap {
@@ -117,8 +125,10 @@ void check_partition(Context& context, const std::vector<Group>& groups, const s
     std::vector<size_t> in;
     size_t others = groups.size();
     for (size_t g = 0; g < groups.size(); ++g) {
-      if (groups[g].group.predicate.kind == Predicate::Kind::others) others = g;
-      else if (matches(groups[g].group.predicate, parameter)) in.push_back(g);
+      if (groups[g].group.predicate.kind == Predicate::Kind::others)
+        others = g;
+      else if (matches(groups[g].group.predicate, parameter))
+        in.push_back(g);
     }
     if (in.empty() && others < groups.size()) in.push_back(others);
     if (in.empty()) homeless.push_back(parameter.name);
@@ -128,10 +138,14 @@ void check_partition(Context& context, const std::vector<Group>& groups, const s
   if (!homeless.empty()) {
     context.engine.report(Code::L070, place, {std::to_string(homeless.size()), homeless.front()})
         .note("in no group: " + some(homeless))
-        .help("a group `rest = others` takes every parameter that no other group has; `frozen(…)` keeps parameters from being trained");
+        .help(
+            "a group `rest = others` takes every parameter that no other group has; `frozen(…)` keeps "
+            "parameters from being trained");
   }
   for (const auto& [pair, overlap] : overlaps) {
-    context.engine.report(Code::L071, groups[pair.second].span, {overlap.names.front(), groups[pair.first].group.name, groups[pair.second].group.name})
+    context.engine
+        .report(Code::L071, groups[pair.second].span,
+                {overlap.names.front(), groups[pair.first].group.name, groups[pair.second].group.name})
         .also(groups[pair.first].span, "the other group")
         .note("in both: " + some(overlap.names));
   }
@@ -141,7 +155,8 @@ void check_partition(Context& context, const std::vector<Group>& groups, const s
     if (groups[g].group.predicate.kind == Predicate::Kind::name_glob) {
       std::vector<std::string> names;
       for (const ParameterInfo& parameter : parameters) names.push_back(parameter.name);
-      if (auto near = base::nearest(groups[g].group.predicate.glob, names)) finding.help("did you mean `" + *near + "`?");
+      if (auto near = base::nearest(groups[g].group.predicate.glob, names))
+        finding.help("did you mean `" + *near + "`?");
       finding.note("the model's parameters are " + some(names));
     }
   }
@@ -152,9 +167,12 @@ void check_partition(Context& context, const std::vector<Group>& groups, const s
 bool matches(const Predicate& predicate, const ParameterInfo& parameter) {
   auto ndim = static_cast<int64_t>(parameter.shape.size());
   switch (predicate.kind) {
-    case Predicate::Kind::all: return true;
-    case Predicate::Kind::others: return false;
-    case Predicate::Kind::name_glob: return base::glob_match(predicate.glob, parameter.name);
+    case Predicate::Kind::all:
+      return true;
+    case Predicate::Kind::others:
+      return false;
+    case Predicate::Kind::name_glob:
+      return base::glob_match(predicate.glob, parameter.name);
     case Predicate::Kind::ndim:
       if (predicate.comparison == "<") return ndim < predicate.ndim;
       if (predicate.comparison == "<=") return ndim <= predicate.ndim;
@@ -163,15 +181,19 @@ bool matches(const Predicate& predicate, const ParameterInfo& parameter) {
       if (predicate.comparison == "==") return ndim == predicate.ndim;
       return ndim != predicate.ndim;
     case Predicate::Kind::logical_and:
-      return std::all_of(predicate.operands.begin(), predicate.operands.end(), [&](const Predicate& one) { return matches(one, parameter); });
+      return std::all_of(predicate.operands.begin(), predicate.operands.end(),
+                         [&](const Predicate& one) { return matches(one, parameter); });
     case Predicate::Kind::logical_or:
-      return std::any_of(predicate.operands.begin(), predicate.operands.end(), [&](const Predicate& one) { return matches(one, parameter); });
-    case Predicate::Kind::logical_not: return !matches(predicate.operands.front(), parameter);
+      return std::any_of(predicate.operands.begin(), predicate.operands.end(),
+                         [&](const Predicate& one) { return matches(one, parameter); });
+    case Predicate::Kind::logical_not:
+      return !matches(predicate.operands.front(), parameter);
   }
   return false;
 }
 
-std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head* params, const ModelFacts& model, Span fallback) {
+std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head* params,
+                                              const ModelFacts& model, Span fallback) {
   std::vector<Group> groups;
   if (!params) {
     Group all;
@@ -188,7 +210,9 @@ std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head*
   groups.reserve(reader.free_names().size());
   for (const ast::Head* item : reader.free_names()) {
     if (!item->value || item->assign != ast::Assign::equals) {
-      context.engine.report(Code::L044, item->keyword.span, {item->keyword.text, "`" + item->keyword.text + " = …`", std::string(params_table().free_takes)});
+      context.engine.report(
+          Code::L044, item->keyword.span,
+          {item->keyword.text, "`" + item->keyword.text + " = …`", std::string(params_table().free_takes)});
       good = false;
       continue;
     }
@@ -196,11 +220,13 @@ std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head*
     group.group.name = item->keyword.text;
     group.span = item->keyword.span;
     const ast::Expr* expr = &ast::strip(*item->value);
-    if (const ast::Call* call = as_call(*expr); call && call->callee.dotted() == "frozen" && call->args.size() == 1) {
+    if (const ast::Call* call = as_call(*expr);
+        call && call->callee.dotted() == "frozen" && call->args.size() == 1) {
       group.group.frozen = true;
       expr = call->args.front().value.get();
     } else if (call) {
-      suggest(context.engine.report(Code::L063, call->callee.span, {call->callee.dotted()}), call->callee.span, call->callee.dotted(), {"frozen"});
+      suggest(context.engine.report(Code::L063, call->callee.span, {call->callee.dotted()}),
+              call->callee.span, call->callee.dotted(), {"frozen"});
       good = false;
       continue;
     }
@@ -211,12 +237,15 @@ std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head*
     }
     if (mentions_others(*predicate)) {
       if (predicate->kind != Predicate::Kind::others) {
-        context.engine.report(Code::L073, item->value->span, {"`others` stands alone: it means every parameter that no other group has"});
+        context.engine.report(Code::L073, item->value->span,
+                              {"`others` stands alone: it means every parameter that no other group has"});
         good = false;
         continue;
       }
       if (others) {
-        context.engine.report(Code::L073, item->value->span, {"two groups cannot both take what is left over"}).also(others->span, "this one does already");
+        context.engine
+            .report(Code::L073, item->value->span, {"two groups cannot both take what is left over"})
+            .also(others->span, "this one does already");
         good = false;
         continue;
       }
@@ -227,7 +256,8 @@ std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head*
   }
   if (!good) return std::nullopt;
   if (groups.empty()) {
-    context.engine.report(Code::L073, params->keyword.span, {"`params` names no group"}).help("remove the block for one group of all parameters");
+    context.engine.report(Code::L073, params->keyword.span, {"`params` names no group"})
+        .help("remove the block for one group of all parameters");
     return std::nullopt;
   }
   if (model.known) check_partition(context, groups, model.parameters, params->keyword.span);

@@ -6,9 +6,10 @@
 
 namespace loop::sema {
 
-/// Reads the groups and, when the model's parameters are known, checks that each is in exactly one. Without the block there is
-/// one group `all`. Nothing when a predicate cannot be understood.
-std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head* params, const ModelFacts& model, Span fallback);
+/// Reads the groups and, when the model's parameters are known, checks that each is in exactly one. Without
+/// the block there is one group `all`. Nothing when a predicate cannot be understood.
+std::optional<std::vector<Group>> read_groups(Context& context, const ast::Head* params,
+                                              const ModelFacts& model, Span fallback);
 
 /// Whether a parameter is in a predicate's set (`others` is decided by the caller).
 bool matches(const plan::Predicate& predicate, const ParameterInfo& parameter);

@@ -1,5 +1,5 @@
-// One table per block: which names exist in it, what they take, and what the choices mean for the result. Reading, suggestions,
-// findings about missing keys and the reference page all come from here.
+// One table per block: which names exist in it, what they take, and what the choices mean for the result.
+// Reading, suggestions, findings about missing keys and the reference page all come from here.
 #pragma once
 
 #include <string>
@@ -20,16 +20,17 @@ enum class Form {
 struct Key {
   std::string_view name;
   Form form;
-  std::string_view takes;          // for messages and the reference: "a quantity in micro_batches, samples or tokens"
-  std::string_view default_text;   // empty: none (a key that is required says what each choice means in `meaning`)
+  std::string_view takes;  // for messages and the reference: "a quantity in micro_batches, samples or tokens"
+  std::string_view
+      default_text;  // empty: none (a key that is required says what each choice means in `meaning`)
   std::string_view meaning;
 };
 
 struct BlockTable {
-  std::string_view name;           // "loop", "data", "window"
+  std::string_view name;  // "loop", "data", "window"
   std::vector<Key> keys;
-  bool free_names = false;         // further names are the user's: sources, groups, loss terms
-  std::string_view free_takes;     // what such a name stands for
+  bool free_names = false;      // further names are the user's: sources, groups, loss terms
+  std::string_view free_takes;  // what such a name stands for
 };
 
 const BlockTable& loop_table();
@@ -45,6 +46,8 @@ const BlockTable& loss_table();
 const std::vector<const BlockTable*>& block_tables();
 
 const Key* find_key(const BlockTable& table, std::string_view name);
+/// The block's keys as a table of the reference page (docs/reference/language.md holds them word for word).
+std::string reference_table(const BlockTable& table);
 /// Names that can be written in the block.
 std::vector<std::string> key_names(const BlockTable& table);
 

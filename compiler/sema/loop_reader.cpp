@@ -24,13 +24,17 @@ void missing_stop(Context& context, const BlockReader& loop) {
   context.engine.report(Code::L081, loop.place())
       .help("`stop = 1000 updates`: so many applied updates; schedules can use it as `horizon`")
       .help("`stop = 90 epochs`: so many passes over the training source")
-      .help("`stop = 10 h` or `no_better(held_out.loss, for: 10 evaluations)`: joined with `or`, whichever comes first");
+      .help(
+          "`stop = 10 h` or `no_better(held_out.loss, for: 10 evaluations)`: joined with `or`, whichever "
+          "comes first");
 }
 
-/// The model's arguments still tell its shape when only the data is missing, so every part is read whatever else is wrong.
+/// The model's arguments still tell its shape when only the data is missing, so every part is read whatever
+/// else is wrong.
 class LoopReader {
  public:
-  LoopReader(Context& context, const LoopTree& tree) : context_(context), block_(context, loop_table(), tree.items, tree.name_span) {
+  LoopReader(Context& context, const LoopTree& tree)
+      : context_(context), block_(context, loop_table(), tree.items, tree.name_span) {
     spec_.file = tree.name_span.file;
     spec_.name = tree.name;
     spec_.name_span = tree.name_span;
@@ -60,20 +64,25 @@ class LoopReader {
   void model() {
     const ast::Head* head = block_.find("model");
     if (!head) {
-      block_.missing("model", {"such as `gpt(layers: 4, heads: 4, width: 128, context: 64)`, `mlp(hidden: [128, 128])`, `cnn(channels: [32, 64])` or `linear()`"});
+      block_.missing("model", {"such as `gpt(layers: 4, heads: 4, width: 128, context: 64)`, `mlp(hidden: "
+                               "[128, 128])`, `cnn(channels: [32, 64])` or `linear()`"});
       understood_ = false;
       return;
     }
     auto model = read_model(context_, *head->value);
-    if (model) spec_.model = std::move(*model);
-    else understood_ = false;
+    if (model)
+      spec_.model = std::move(*model);
+    else
+      understood_ = false;
     model_read_ = model.has_value();
   }
 
   void data() {
     const ast::Head* head = block_.find("data");
     if (!head) {
-      block_.missing("data", {"such as `data { train = text(\"corpus.txt\", tokenizer: char); micro_batch = 8 samples }`"});
+      block_.missing(
+          "data",
+          {"such as `data { train = text(\"corpus.txt\", tokenizer: char); micro_batch = 8 samples }`"});
       understood_ = false;
       return;
     }
@@ -86,8 +95,10 @@ class LoopReader {
   void objective() {
     const ast::Head* head = block_.find("loss");
     if (!head) {
-      block_.missing("loss", {"such as `loss = cross_entropy(ignore: -100) per tokens`: a mean over the window's counted tokens",
-                              "such as `loss = mse() per samples`: a mean over the window's samples"});
+      block_.missing(
+          "loss",
+          {"such as `loss = cross_entropy(ignore: -100) per tokens`: a mean over the window's counted tokens",
+           "such as `loss = mse() per samples`: a mean over the window's samples"});
       understood_ = false;
       return;
     }
@@ -107,8 +118,10 @@ class LoopReader {
     spec_.params_span = head ? head->keyword.span : block_.place();
     auto groups = read_groups(context_, head, spec_.model.facts, block_.place());
     groups_read_ = groups.has_value();
-    if (groups) spec_.groups = std::move(*groups);
-    else understood_ = false;
+    if (groups)
+      spec_.groups = std::move(*groups);
+    else
+      understood_ = false;
   }
 
   void window() {
@@ -118,7 +131,8 @@ class LoopReader {
       understood_ = false;
       return;
     }
-    bool finite = spec_.data.train >= 0 && spec_.data.sources[static_cast<size_t>(spec_.data.train)].facts.finite;
+    bool finite =
+        spec_.data.train >= 0 && spec_.data.sources[static_cast<size_t>(spec_.data.train)].facts.finite;
     window_read_ = read_window(context_, *head, finite, spec_);
     if (!window_read_) understood_ = false;
   }
@@ -133,7 +147,8 @@ class LoopReader {
   void programs() {
     const ast::Head* update = block_.find("update");
     if (!update) {
-      block_.missing("update", {"such as `update { step adamw(lr: 1e-3) }`: the compiler writes the rest of the canonical order around the steps"});
+      block_.missing("update", {"such as `update { step adamw(lr: 1e-3) }`: the compiler writes the rest of "
+                                "the canonical order around the steps"});
       understood_ = false;
     }
     // Names of groups and counts are only judged when they could be read.
@@ -169,7 +184,9 @@ class LoopReader {
 
 }  // namespace
 
-std::optional<Spec> read_loop(Context& context, const LoopTree& tree) { return LoopReader(context, tree).read(); }
+std::optional<Spec> read_loop(Context& context, const LoopTree& tree) {
+  return LoopReader(context, tree).read();
+}
 
 bool is_incomplete(const LoopTree& tree) {
   return !std::all_of(required_keys().begin(), required_keys().end(), [&](const std::string& key) {

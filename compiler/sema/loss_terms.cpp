@@ -16,8 +16,12 @@ namespace {
 
 const std::vector<std::pair<std::string, CountUnit>>& units() {
   static const std::vector<std::pair<std::string, CountUnit>> all = {
-      {"tokens", CountUnit::tokens}, {"samples", CountUnit::samples},           {"positions", CountUnit::positions},
-      {"boxes", CountUnit::boxes},   {"class_weight", CountUnit::class_weight}, {"window", CountUnit::window},
+      {"tokens", CountUnit::tokens},
+      {"samples", CountUnit::samples},
+      {"positions", CountUnit::positions},
+      {"boxes", CountUnit::boxes},
+      {"class_weight", CountUnit::class_weight},
+      {"window", CountUnit::window},
       {"micro_batch", CountUnit::micro_batch}};
   return all;
 }
@@ -25,8 +29,10 @@ const std::vector<std::pair<std::string, CountUnit>>& units() {
 /// What a unit means for the result, one line each.
 const std::vector<std::string>& unit_help() {
   static const std::vector<std::string> lines = {
-      "`per tokens`: every counted token weighs the same in the window, however they fall into micro-batches and ranks",
-      "`per samples`: every sample weighs the same", "`per 64`, `per window`: a sum, divided by a constant or not at all",
+      "`per tokens`: every counted token weighs the same in the window, however they fall into micro-batches "
+      "and ranks",
+      "`per samples`: every sample weighs the same",
+      "`per 64`, `per window`: a sum, divided by a constant or not at all",
       "`per micro_batch`: a mean of micro-batch means, which depends on how the window is split"};
   return lines;
 }
@@ -35,7 +41,8 @@ class TermReader {
  public:
   explicit TermReader(Context& context) : context_(context) {}
 
-  bool read(const std::string& name, Span name_span, const ast::Expr& value, const std::vector<ast::Clause>& clauses, Objective& out) {
+  bool read(const std::string& name, Span name_span, const ast::Expr& value,
+            const std::vector<ast::Clause>& clauses, Objective& out) {
     LossTerm term;
     term.term.name = name;
     term.name_span = name_span;
@@ -45,7 +52,9 @@ class TermReader {
     double weight = 1;
     if (!factors(value, false, weight, call)) return false;
     if (!call) {
-      context_.engine.report(Code::L050, value.span, {"a loss, as in `cross_entropy(ignore: -100)` or `0.1 * z_loss()`", describe(value)});
+      context_.engine.report(
+          Code::L050, value.span,
+          {"a loss, as in `cross_entropy(ignore: -100)` or `0.1 * z_loss()`", describe(value)});
       return false;
     }
     auto use = read_loss_call(context_, *call, value.span);
@@ -56,7 +65,9 @@ class TermReader {
     const ast::Clause* per = nullptr;
     for (const ast::Clause& clause : clauses) {
       if (clause.kind != ast::ClauseKind::per || per) {
-        context_.engine.report(Code::L044, clause.span, {name, "one `per UNIT` after the term", "a term, as in `cross_entropy(ignore: -100) per tokens`"});
+        context_.engine.report(Code::L044, clause.span,
+                               {name, "one `per UNIT` after the term",
+                                "a term, as in `cross_entropy(ignore: -100) per tokens`"});
         return false;
       }
       per = &clause;
@@ -71,17 +82,20 @@ class TermReader {
     term.unit_span = per->span;
     if (!read_unit(*per, count)) return false;
     std::string unit = plan::name(count.unit);
-    bool fits = use->units.empty() || count.unit == CountUnit::constant || count.unit == CountUnit::window || count.unit == CountUnit::micro_batch ||
+    bool fits = use->units.empty() || count.unit == CountUnit::constant || count.unit == CountUnit::window ||
+                count.unit == CountUnit::micro_batch ||
                 std::find(use->units.begin(), use->units.end(), unit) != use->units.end();
     if (!fits) {
-      context_.engine.report(Code::L081, per->span, {unit, call->callee.dotted(), base::enumerate(use->units)});
+      context_.engine.report(Code::L081, per->span,
+                             {unit, call->callee.dotted(), base::enumerate(use->units)});
       return false;
     }
     auto same = std::find(out.classes.begin(), out.classes.end(), count);
     term.term.count_class = static_cast<int>(same - out.classes.begin());
     if (same == out.classes.end()) out.classes.push_back(count);
     for (const std::string& metric : use->metrics)
-      if (std::find(out.metrics.begin(), out.metrics.end(), metric) == out.metrics.end()) out.metrics.push_back(metric);
+      if (std::find(out.metrics.begin(), out.metrics.end(), metric) == out.metrics.end())
+        out.metrics.push_back(metric);
     out.metrics.push_back(name);
     out.terms.push_back(std::move(term));
     return true;
@@ -94,25 +108,31 @@ class TermReader {
     if (const auto* binary = std::get_if<ast::Binary>(&inner.node)) {
       if (binary->op == ast::BinaryOp::multiply || binary->op == ast::BinaryOp::divide) {
         bool right_divides = divides != (binary->op == ast::BinaryOp::divide);
-        return factors(*binary->left, divides, weight, call) && factors(*binary->right, right_divides, weight, call);
+        return factors(*binary->left, divides, weight, call) &&
+               factors(*binary->right, right_divides, weight, call);
       }
       if (holds_loss(inner)) {
-        context_.engine.report(Code::L050, inner.span, {"one term: a number times one loss", "several losses or a sum"})
+        context_.engine
+            .report(Code::L050, inner.span, {"one term: a number times one loss", "several losses or a sum"})
             .help("give each loss a name of its own: `loss { main = … per …; extra = 0.1 * … per … }`");
         return false;
       }
     }
     if (const auto* found = std::get_if<ast::Call>(&inner.node); found && is_loss(*found)) {
       if (call || divides) {
-        context_.engine.report(Code::L050, inner.span, {"one term: a number times one loss", call ? "a second loss" : "a division by a loss"})
+        context_.engine
+            .report(Code::L050, inner.span,
+                    {"one term: a number times one loss", call ? "a second loss" : "a division by a loss"})
             .help("give each loss a name of its own: `loss { main = … per …; extra = 0.1 * … per … }`");
         return false;
       }
       call = found;
       return true;
     }
-    if (const auto* path = std::get_if<ast::Path>(&inner.node); path && find_component(context_, Definition::Kind::loss, path->dotted(), path->span.file)) {
-      context_.engine.report(Code::L050, inner.span, {"a loss with its parentheses, `" + path->dotted() + "()`", describe(inner)});
+    if (const auto* path = std::get_if<ast::Path>(&inner.node);
+        path && find_component(context_, Definition::Kind::loss, path->dotted(), path->span.file)) {
+      context_.engine.report(Code::L050, inner.span,
+                             {"a loss with its parentheses, `" + path->dotted() + "()`", describe(inner)});
       return false;
     }
     auto number = read_number(context_, inner, "the weight");
@@ -132,7 +152,8 @@ class TermReader {
   bool holds_loss(const ast::Expr& expr) const {
     const ast::Expr& inner = ast::strip(expr);
     if (const auto* call = std::get_if<ast::Call>(&inner.node)) return is_loss(*call);
-    if (const auto* binary = std::get_if<ast::Binary>(&inner.node)) return holds_loss(*binary->left) || holds_loss(*binary->right);
+    if (const auto* binary = std::get_if<ast::Binary>(&inner.node))
+      return holds_loss(*binary->left) || holds_loss(*binary->right);
     if (const auto* unary = std::get_if<ast::Unary>(&inner.node)) return holds_loss(*unary->operand);
     return false;
   }
@@ -152,18 +173,22 @@ class TermReader {
       return true;
     }
     std::string written = call ? call->callee.dotted() : as_name(value).value_or("");
-    auto found = std::find_if(units().begin(), units().end(), [&](const auto& unit) { return unit.first == written; });
+    auto found =
+        std::find_if(units().begin(), units().end(), [&](const auto& unit) { return unit.first == written; });
     if (found == units().end()) {
       std::vector<std::string> names;
       for (const auto& [unit_name, unit] : units()) names.push_back(unit_name);
-      auto& finding = context_.engine.report(Code::L061, value.span, {written.empty() ? describe(value) : written, "per", base::enumerate(names) + ", or a number"});
+      auto& finding = context_.engine.report(
+          Code::L061, value.span,
+          {written.empty() ? describe(value) : written, "per", base::enumerate(names) + ", or a number"});
       suggest(finding, value.span, written, names, false);
       return false;
     }
     count.unit = found->second;
     if (!call) return true;
     if (count.unit != CountUnit::boxes) {
-      context_.engine.report(Code::L069, call->args_span, {written, std::to_string(call->args.size())}).help("only `per boxes(at_least: …)` takes an argument");
+      context_.engine.report(Code::L069, call->args_span, {written, std::to_string(call->args.size())})
+          .help("only `per boxes(at_least: …)` takes an argument");
       return false;
     }
     NamedArguments matched = match_arguments(context_, call->args, "boxes", {"at_least"}, 0);
@@ -177,7 +202,8 @@ class TermReader {
     auto least = read_scalar(context_, *matched.values[0]->value, scope);
     if (!least) return false;
     if (least->dim != Dim::none) {
-      context_.engine.report(Code::L052, matched.values[0]->value->span, {"a plain number for `at_least`", describe(*least)});
+      context_.engine.report(Code::L052, matched.values[0]->value->span,
+                             {"a plain number for `at_least`", describe(*least)});
       return false;
     }
     count.at_least = least->value;
@@ -201,14 +227,18 @@ std::optional<Objective> read_loss(Context& context, const ast::Head& loss) {
   bool good = true;
   for (const ast::Head* term : block.free_names()) {
     if (!term->value || term->assign != ast::Assign::equals) {
-      context.engine.report(Code::L044, term->keyword.span, {term->keyword.text, "`" + term->keyword.text + " = …`", std::string(loss_table().free_takes)});
+      context.engine.report(
+          Code::L044, term->keyword.span,
+          {term->keyword.text, "`" + term->keyword.text + " = …`", std::string(loss_table().free_takes)});
       good = false;
       continue;
     }
-    good = reader.read(term->keyword.text, term->keyword.span, *term->value, term->clauses, objective) && good;
+    good =
+        reader.read(term->keyword.text, term->keyword.span, *term->value, term->clauses, objective) && good;
   }
   if (good && objective.terms.empty()) {
-    context.engine.report(Code::L043, loss.keyword.span, {"a term", "loss"}).help("such as `main = cross_entropy(ignore: -100) per tokens`");
+    context.engine.report(Code::L043, loss.keyword.span, {"a term", "loss"})
+        .help("such as `main = cross_entropy(ignore: -100) per tokens`");
     return std::nullopt;
   }
   if (!good) return std::nullopt;

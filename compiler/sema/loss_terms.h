@@ -13,7 +13,8 @@ namespace loop::sema {
 struct Objective {
   std::vector<LossTerm> terms;
   std::vector<plan::CountClass> classes;
-  std::vector<std::string> metrics;  // what `evaluate` can measure beside `loss`: term names, accuracy, perplexity
+  std::vector<std::string>
+      metrics;  // what `evaluate` can measure beside `loss`: term names, accuracy, perplexity
 };
 
 /// `loss = E per UNIT` or `loss { a = … per …; … }`. Nothing when a term cannot be understood (reported).

@@ -85,13 +85,18 @@ const char* name(Definition::Kind kind) {
 }
 
 Modules::Modules(base::SourceManager& sources, diagnostics::Engine& engine, fs::path stdlib_dir)
-    : sources_(sources), engine_(engine), stdlib_dir_(std::move(stdlib_dir)), stdlib_root_(real_path(stdlib_dir_)) {}
+    : sources_(sources),
+      engine_(engine),
+      stdlib_dir_(std::move(stdlib_dir)),
+      stdlib_root_(real_path(stdlib_dir_)) {}
 
 const Module* Modules::load_root(const std::string& path, const std::optional<std::string>& text) {
   std::optional<std::string> content = text ? text : read_text(path);
   if (!content) {
     std::error_code ignored;
-    const char* why = fs::is_directory(path, ignored) ? "it is a folder" : fs::exists(path, ignored) ? "it cannot be opened" : "there is no such file";
+    const char* why = fs::is_directory(path, ignored) ? "it is a folder"
+                      : fs::exists(path, ignored)     ? "it cannot be opened"
+                                                      : "there is no such file";
     engine_.report(Code::L030, {}, {path, why});
     return nullptr;
   }
@@ -116,7 +121,8 @@ const Module* Modules::load_root(const std::string& path, const std::optional<st
   return root_;
 }
 
-Module* Modules::load(const fs::path& path, const std::string& shown, const std::string& dotted, bool standard, Span use_span) {
+Module* Modules::load(const fs::path& path, const std::string& shown, const std::string& dotted,
+                      bool standard, Span use_span) {
   if (auto found = by_path_.find(path); found != by_path_.end()) {
     auto on_chain = std::find(loading_.begin(), loading_.end(), found->second);
     if (on_chain != loading_.end()) {
@@ -128,7 +134,8 @@ Module* Modules::load(const fs::path& path, const std::string& shown, const std:
     }
     return found->second;
   }
-  if (modules_.size() > base::kMaxImports) {
+  // What is found without `use` (no place) does not count.
+  if (use_span && modules_.size() > base::kMaxImports) {
     if (!too_many_reported_) engine_.report(Code::L035, use_span, {std::to_string(base::kMaxImports)});
     too_many_reported_ = true;
     return nullptr;
@@ -165,7 +172,8 @@ void Modules::collect(Module& module) {
     if (std::holds_alternative<ast::Use>(item->node)) continue;
     const ast::Head* head = std::get_if<ast::Head>(&item->node);
     if (!head) {
-      engine_.report(Code::L046, item->span, {"when"}).help("a condition stands in `micro { … }` or `update { … }`");
+      engine_.report(Code::L046, item->span, {"when"})
+          .help("a condition stands in `micro { … }` or `update { … }`");
       continue;
     }
     const KindName* kind = find_kind(head->keyword.text);
@@ -175,7 +183,9 @@ void Modules::collect(Module& module) {
         finding.help("did you mean `" + *near + "`?");
         finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{head->keyword.span, *near}}});
       } else {
-        finding.help("a file consists of `use`, `const`, `loop`, `recipe`, `optimizer` and `schedule`; everything else stands in `loop NAME { … }`");
+        finding.help(
+            "a file consists of `use`, `const`, `loop`, `recipe`, `optimizer` and `schedule`; everything "
+            "else stands in `loop NAME { … }`");
       }
       continue;
     }
@@ -183,8 +193,12 @@ void Modules::collect(Module& module) {
       engine_.report(Code::L047, head->keyword.span, {head->keyword.text});
       continue;
     }
-    Definition definition{kind->kind,      head->name->text, module.standard ? module.dotted : head->name->text,
-                          module.standard, item,             head,
+    Definition definition{kind->kind,
+                          head->name->text,
+                          module.standard ? module.dotted : head->name->text,
+                          module.standard,
+                          item,
+                          head,
                           module.file.id};
     auto [at, inserted] = module.definitions.emplace(head->name->text, definition);
     if (!inserted) {
@@ -214,8 +228,11 @@ void Modules::resolve_use(Module& module, const ast::Use& use, Span span) {
   if (from_standard) {
     if (parts.front() != "std") {
       auto& finding = engine_.report(Code::L031, use.path.span, {use.path.dotted()});
-      finding.help("a path starts with `std.` for the standard library, or with a dot for a file beside this one");
-      finding.fix({"look beside this file", diagnostics::Certainty::likely, {{{use.path.span.file, use.path.span.begin, use.path.span.begin}, "."}}});
+      finding.help(
+          "a path starts with `std.` for the standard library, or with a dot for a file beside this one");
+      finding.fix({"look beside this file",
+                   diagnostics::Certainty::likely,
+                   {{{use.path.span.file, use.path.span.begin, use.path.span.begin}, "."}}});
       return;
     }
     parts.erase(parts.begin());
@@ -232,7 +249,8 @@ void Modules::resolve_use(Module& module, const ast::Use& use, Span span) {
   }
   const fs::path& root = from_standard || module.standard ? stdlib_root_ : spec_root_;
   if (parts.empty()) {
-    engine_.report(Code::L031, use.path.span, {"std"}).help("name what is wanted, such as `use std.optimizers.adamw`");
+    engine_.report(Code::L031, use.path.span, {"std"})
+        .help("name what is wanted, such as `use std.optimizers.adamw`");
     return;
   }
 
@@ -267,10 +285,12 @@ void Modules::resolve_use(Module& module, const ast::Use& use, Span span) {
       if (loaded->had_errors) return;
       std::vector<std::string> names;
       for (const auto& [defined, definition] : loaded->definitions) names.push_back(defined);
-      auto& finding = engine_.report(Code::L032, use.path.parts.back().span, {parts.back(), loaded->shown_path});
+      auto& finding =
+          engine_.report(Code::L032, use.path.parts.back().span, {parts.back(), loaded->shown_path});
       if (auto near = base::nearest(parts.back(), names)) {
         finding.help("did you mean `" + *near + "`?");
-        finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{use.path.parts.back().span, *near}}});
+        finding.fix(
+            {"write `" + *near + "`", diagnostics::Certainty::likely, {{use.path.parts.back().span, *near}}});
       } else if (!names.empty()) {
         finding.help("it defines " + base::enumerate(names, " and "));
       }
@@ -283,16 +303,19 @@ void Modules::resolve_use(Module& module, const ast::Use& use, Span span) {
   // Nothing was found: what stands in that folder is the best suggestion.
   fs::path missing;
   for (const std::string& part : parts) missing /= part;
-  auto& finding = engine_.report(Code::L031, use.path.span, {std::string(static_cast<size_t>(use.dots), '.') + use.path.dotted()});
+  auto& finding = engine_.report(Code::L031, use.path.span,
+                                 {std::string(static_cast<size_t>(use.dots), '.') + use.path.dotted()});
   finding.note("looked for " + (shown_folder / missing).lexically_normal().string() + ".loop");
   std::vector<std::string> siblings;
   std::error_code error;
-  for (fs::directory_iterator at(folder / missing.parent_path(), error), end; !error && at != end; at.increment(error))
+  for (fs::directory_iterator at(folder / missing.parent_path(), error), end; !error && at != end;
+       at.increment(error))
     if (at->path().extension() == ".loop") siblings.push_back(at->path().stem().string());
   std::sort(siblings.begin(), siblings.end());
   if (auto near = base::nearest(parts.back(), siblings)) {
     finding.help("did you mean `" + *near + "`?");
-    finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{use.path.parts.back().span, *near}}});
+    finding.fix(
+        {"write `" + *near + "`", diagnostics::Certainty::likely, {{use.path.parts.back().span, *near}}});
   } else if (from_standard && !siblings.empty()) {
     finding.help("there are " + base::enumerate(siblings, " and "));
   }
@@ -305,10 +328,13 @@ void Modules::import_all(Module& module, const Module& from, const std::string& 
   }
 }
 
-void Modules::import_name(Module& module, const std::string& visible, const Definition& definition, Span span) {
+void Modules::import_name(Module& module, const std::string& visible, const Definition& definition,
+                          Span span) {
   auto [at, inserted] = module.imports.emplace(visible, Module::Import{&definition, span});
   if (!inserted && at->second.definition != &definition) {
-    engine_.report(Code::L036, span, {visible}).with_label("brought in again here").also(at->second.use_span, "first brought in here");
+    engine_.report(Code::L036, span, {visible})
+        .with_label("brought in again here")
+        .also(at->second.use_span, "first brought in here");
     return;
   }
   auto own = module.definitions.find(visible);
@@ -329,7 +355,8 @@ const Definition* Modules::find(const std::string& name, base::FileId file) cons
   const Module* module = module_of(file);
   if (!module) return nullptr;
   if (auto own = module->definitions.find(name); own != module->definitions.end()) return &own->second;
-  if (auto import = module->imports.find(name); import != module->imports.end()) return import->second.definition;
+  if (auto import = module->imports.find(name); import != module->imports.end())
+    return import->second.definition;
   return nullptr;
 }
 
@@ -338,7 +365,8 @@ const Definition* Modules::find_standard(Definition::Kind kind, const std::strin
   if (std::find(names.begin(), names.end(), wanted) == names.end()) return nullptr;
   fs::path relative = fs::path(folder(kind)) / (wanted + ".loop");
   std::string dotted = std::string("std.") + folder(kind) + "." + wanted;
-  Module* module = load(real_path(stdlib_root_ / relative), (stdlib_dir_ / relative).string(), dotted, true, {});
+  Module* module =
+      load(real_path(stdlib_root_ / relative), (stdlib_dir_ / relative).string(), dotted, true, {});
   if (!module) return nullptr;
   auto found = module->definitions.find(wanted);
   return found == module->definitions.end() ? nullptr : &found->second;
@@ -348,7 +376,8 @@ const std::vector<std::string>& Modules::standard_names(Definition::Kind kind) {
   auto [at, inserted] = standard_names_.emplace(kind, std::vector<std::string>{});
   if (!inserted || !folder(kind)) return at->second;
   std::error_code error;
-  for (fs::directory_iterator file(stdlib_root_ / folder(kind), error), end; !error && file != end; file.increment(error))
+  for (fs::directory_iterator file(stdlib_root_ / folder(kind), error), end; !error && file != end;
+       file.increment(error))
     if (file->path().extension() == ".loop") at->second.push_back(file->path().stem().string());
   std::sort(at->second.begin(), at->second.end());
   return at->second;

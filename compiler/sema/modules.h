@@ -20,7 +20,8 @@ struct Definition {
   enum class Kind { constant, loop, recipe, optimizer, schedule, model, source, loss };
   Kind kind;
   std::string name;
-  std::string qualified_name;  // "std.optimizers.adamw" for the standard library's, the plain name for a user's
+  std::string
+      qualified_name;  // "std.optimizers.adamw" for the standard library's, the plain name for a user's
   bool standard = false;
   ast::ItemPtr item;
   const ast::Head* head = nullptr;  // inside `item`
@@ -30,9 +31,9 @@ const char* name(Definition::Kind kind);  // "loop", "optimizer", …
 
 struct Module {
   ast::File file;
-  std::filesystem::path path;       // canonical
-  std::string shown_path;           // as in messages
-  std::string dotted;               // "std.optimizers.adamw"; empty for a user's file
+  std::filesystem::path path;  // canonical
+  std::string shown_path;      // as in messages
+  std::string dotted;          // "std.optimizers.adamw"; empty for a user's file
   bool standard = false;
   bool had_errors = false;
   std::map<std::string, Definition> definitions;
@@ -53,7 +54,8 @@ class Modules {
 
   /// What `name` means in `file`: a definition of the file or an import. Null when neither.
   const Definition* find(const std::string& name, base::FileId file) const;
-  /// Models, sources and losses of the standard library need no `use`: found by kind and name, loaded when first asked for.
+  /// Models, sources and losses of the standard library need no `use`: found by kind and name, loaded when
+  /// first asked for.
   const Definition* find_standard(Definition::Kind kind, const std::string& name);
   /// Names of the standard library's definitions of a kind, without loading them.
   const std::vector<std::string>& standard_names(Definition::Kind kind);
@@ -72,7 +74,8 @@ class Modules {
   diagnostics::Edit use_edit(base::FileId file, const std::string& path) const;
 
  private:
-  Module* load(const std::filesystem::path& path, const std::string& shown, const std::string& dotted, bool standard, Span use_span);
+  Module* load(const std::filesystem::path& path, const std::string& shown, const std::string& dotted,
+               bool standard, Span use_span);
   void collect(Module& module);
   void resolve_uses(Module& module);
   void resolve_use(Module& module, const ast::Use& use, Span span);
@@ -85,7 +88,7 @@ class Modules {
   std::filesystem::path stdlib_dir_;
   std::filesystem::path stdlib_root_;  // canonical
   std::filesystem::path spec_dir_;
-  std::filesystem::path spec_root_;    // canonical: nearest folder with a loop.toml, else the spec's folder
+  std::filesystem::path spec_root_;  // canonical: nearest folder with a loop.toml, else the spec's folder
   std::vector<std::unique_ptr<Module>> modules_;
   std::map<std::filesystem::path, Module*> by_path_;
   std::map<uint32_t, Module*> by_file_;

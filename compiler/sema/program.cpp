@@ -21,21 +21,30 @@ namespace {
 /// What stands between the parentheses, for messages.
 std::string takes(const Entry& entry) {
   switch (entry.arguments) {
-    case Arguments::none: return "nothing between parentheses";
-    case Arguments::optional_mode: return "nothing, `mean` or `normalized`";
-    case Arguments::mode: return entry.kind == OpKind::reduce ? "`sum` or `mean`" : "`last`, `first`, `every` or `none`";
-    case Arguments::factor: return "a factor, as in `1 / tokens.global`";
-    case Arguments::clip: return "`norm: x` or `value: x`";
-    case Arguments::rule: return "a rule, as in `step adamw(lr: 1e-3)`";
-    case Arguments::condition: return "a condition";
-    case Arguments::name: return "a name, as in `" + std::string(entry.name) + " NAME`";
+    case Arguments::none:
+      return "nothing between parentheses";
+    case Arguments::optional_mode:
+      return "nothing, `mean` or `normalized`";
+    case Arguments::mode:
+      return entry.kind == OpKind::reduce ? "`sum` or `mean`" : "`last`, `first`, `every` or `none`";
+    case Arguments::factor:
+      return "a factor, as in `1 / tokens.global`";
+    case Arguments::clip:
+      return "`norm: x` or `value: x`";
+    case Arguments::rule:
+      return "a rule, as in `step adamw(lr: 1e-3)`";
+    case Arguments::condition:
+      return "a condition";
+    case Arguments::name:
+      return "a name, as in `" + std::string(entry.name) + " NAME`";
   }
   return "";
 }
 
 class ProgramReader {
  public:
-  ProgramReader(Context& context, const ProgramSurroundings& around, Programs& out) : context_(context), around_(around), out_(out) {}
+  ProgramReader(Context& context, const ProgramSurroundings& around, Programs& out)
+      : context_(context), around_(around), out_(out) {}
 
   bool read(const std::vector<ast::ItemPtr>& items, std::vector<Operation>& operations) {
     bool good = true;
@@ -70,12 +79,14 @@ class ProgramReader {
     scope.variable = [this](const std::string& name, Span span) { return condition_name(name, span); };
     scope.names = {"first", "last", "finite"};
     for (const plan::CountClass& count : *around_.count_classes)
-      for (const char* part : {".global", ".rank", ".micro"}) scope.names.push_back(plan::name(count.unit) + std::string(part));
+      for (const char* part : {".global", ".rank", ".micro"})
+        scope.names.push_back(plan::name(count.unit) + std::string(part));
     for (const std::string& clock : clock_names()) scope.names.push_back(clock);
     auto condition = read_scalar(context_, *when.condition, scope);
     bool good = condition.has_value();
     if (condition && !condition->truth) {
-      context_.engine.report(Code::L050, when.condition->span, {"a condition", describe(*condition)}).help("such as `finite`, `last` or `updates > 100`");
+      context_.engine.report(Code::L050, when.condition->span, {"a condition", describe(*condition)})
+          .help("such as `finite`, `last` or `updates > 100`");
       good = false;
     }
     if (condition) operation.op.condition = condition->value;
@@ -93,7 +104,8 @@ class ProgramReader {
       return result;
     }
     if (auto count = as_count(name)) {
-      if (!find_count_class(context_, count->unit, span, *around_.count_classes)) return Scalar{plan::Expression::constant(0), Dim::none, false, true, 1, span};
+      if (!find_count_class(context_, count->unit, span, *around_.count_classes))
+        return Scalar{plan::Expression::constant(0), Dim::none, false, true, 1, span};
       return result;
     }
     return std::nullopt;
@@ -105,8 +117,10 @@ class ProgramReader {
     operation.argument_span = head.args ? head.args_span : head.keyword.span;
     if (entries.empty()) {
       auto& finding = context_.engine.report(Code::L085, head.keyword.span, {head.keyword.text});
-      if (head.keyword.text == "skip_if" || head.keyword.text == "clamp") finding.help("it is in the language's plan, and not in the language yet");
-      else suggest(finding, head.keyword.span, head.keyword.text, operations::names(), false);
+      if (head.keyword.text == "skip_if" || head.keyword.text == "clamp")
+        finding.help("it is in the language's plan, and not in the language yet");
+      else
+        suggest(finding, head.keyword.span, head.keyword.text, operations::names(), false);
       return false;
     }
     const Entry& entry = *entries.front();
@@ -118,10 +132,14 @@ class ProgramReader {
     }
     bool wants_name = entry.arguments == Arguments::rule || entry.arguments == Arguments::name;
     if (head.name && !wants_name) return wrong_argument(entry, head.name->span);
-    if (head.args && (entry.arguments == Arguments::none || entry.arguments == Arguments::name)) return wrong_argument(entry, head.args_span);
+    if (head.args && (entry.arguments == Arguments::none || entry.arguments == Arguments::name))
+      return wrong_argument(entry, head.args_span);
     good = clauses(head, entry, operation) && good;
     if (entry.encloses != head.block.has_value()) {
-      context_.engine.report(Code::L087, head.keyword.span, {head.keyword.text, entry.encloses ? "encloses others: `" + head.keyword.text + " { … }`" : "encloses nothing"});
+      context_.engine.report(
+          Code::L087, head.keyword.span,
+          {head.keyword.text,
+           entry.encloses ? "encloses others: `" + head.keyword.text + " { … }`" : "encloses nothing"});
       return false;
     }
     good = arguments(head, entry, operation) && good;
@@ -133,7 +151,9 @@ class ProgramReader {
     bool good = true;
     for (const ast::Clause& clause : head.clauses) {
       if (clause.kind != ast::ClauseKind::on || !entry.takes_groups) {
-        good = wrong_argument(entry, clause.span, clause.kind == ast::ClauseKind::when ? "write `when CONDITION { … }` around it" : "");
+        good = wrong_argument(
+            entry, clause.span,
+            clause.kind == ast::ClauseKind::when ? "write `when CONDITION { … }` around it" : "");
         continue;
       }
       for (const ast::Name& name : clause.names) good = group(name, operation) && good;
@@ -144,17 +164,22 @@ class ProgramReader {
   bool group(const ast::Name& name, Operation& operation) {
     std::vector<std::string> names;
     for (const Group& group : *around_.groups) names.push_back(group.group.name);
-    auto found = std::find_if(around_.groups->begin(), around_.groups->end(), [&](const Group& group) { return group.group.name == name.text; });
+    auto found = std::find_if(around_.groups->begin(), around_.groups->end(),
+                              [&](const Group& group) { return group.group.name == name.text; });
     if (found == around_.groups->end()) {
-      auto& finding = context_.engine.report(Code::L073, name.span, {"there is no parameter group `" + name.text + "`"});
+      auto& finding =
+          context_.engine.report(Code::L073, name.span, {"there is no parameter group `" + name.text + "`"});
       suggest(finding, name.span, name.text, names);
       return false;
     }
     if (found->group.frozen) {
-      context_.engine.report(Code::L073, name.span, {"the group `" + name.text + "` is frozen, so it has no gradient"}).also(found->span, "frozen here");
+      context_.engine
+          .report(Code::L073, name.span, {"the group `" + name.text + "` is frozen, so it has no gradient"})
+          .also(found->span, "frozen here");
       return false;
     }
-    if (std::find(operation.op.groups.begin(), operation.op.groups.end(), name.text) != operation.op.groups.end()) {
+    if (std::find(operation.op.groups.begin(), operation.op.groups.end(), name.text) !=
+        operation.op.groups.end()) {
       context_.engine.report(Code::L073, name.span, {"the group `" + name.text + "` is named twice"});
       return false;
     }
@@ -165,19 +190,27 @@ class ProgramReader {
   bool arguments(const ast::Head& head, const Entry& entry, Operation& operation) {
     switch (entry.arguments) {
       case Arguments::none:
-      case Arguments::condition: return true;
-      case Arguments::optional_mode: return !head.args || head.args->empty() || mode(head, entry, operation);
-      case Arguments::mode: return mode(head, entry, operation);
-      case Arguments::factor: return factor(head, entry, operation);
-      case Arguments::clip: return clip(head, entry, operation);
-      case Arguments::rule: return rule(head, entry, operation);
-      case Arguments::name: return name(head, entry, operation);
+      case Arguments::condition:
+        return true;
+      case Arguments::optional_mode:
+        return !head.args || head.args->empty() || mode(head, entry, operation);
+      case Arguments::mode:
+        return mode(head, entry, operation);
+      case Arguments::factor:
+        return factor(head, entry, operation);
+      case Arguments::clip:
+        return clip(head, entry, operation);
+      case Arguments::rule:
+        return rule(head, entry, operation);
+      case Arguments::name:
+        return name(head, entry, operation);
     }
     return true;
   }
 
   bool mode(const ast::Head& head, const Entry& entry, Operation& operation) {
-    if (!head.args || head.args->size() != 1 || head.args->front().name) return wrong_argument(entry, operation.argument_span);
+    if (!head.args || head.args->size() != 1 || head.args->front().name)
+      return wrong_argument(entry, operation.argument_span);
     const ast::Expr& value = *head.args->front().value;
     auto written = as_name(value);
     if (!written) return wrong_argument(entry, value.span);
@@ -189,13 +222,16 @@ class ProgramReader {
       }
       return wrong_argument(entry, value.span);
     };
-    if (entry.kind == OpKind::loss) return *written != "sum" ? pick(operation.op.loss_mode) : wrong_argument(entry, value.span, "`loss` alone is the sum");
+    if (entry.kind == OpKind::loss)
+      return *written != "sum" ? pick(operation.op.loss_mode)
+                               : wrong_argument(entry, value.span, "`loss` alone is the sum");
     if (entry.kind == OpKind::reduce) return pick(operation.op.reduce_mode);
     return pick(operation.op.sync_on);
   }
 
   bool factor(const ast::Head& head, const Entry& entry, Operation& operation) {
-    if (!head.args || head.args->size() != 1 || head.args->front().name) return wrong_argument(entry, operation.argument_span);
+    if (!head.args || head.args->size() != 1 || head.args->front().name)
+      return wrong_argument(entry, operation.argument_span);
     auto read = read_factor(context_, *head.args->front().value, around_, std::string(entry.name));
     if (!read) return false;
     operation.op.factor = std::move(*read);
@@ -203,7 +239,8 @@ class ProgramReader {
   }
 
   bool clip(const ast::Head& head, const Entry& entry, Operation& operation) {
-    if (!head.args || head.args->size() != 1 || !head.args->front().name) return wrong_argument(entry, operation.argument_span, "such as `clip(norm: 1.0)`");
+    if (!head.args || head.args->size() != 1 || !head.args->front().name)
+      return wrong_argument(entry, operation.argument_span, "such as `clip(norm: 1.0)`");
     const ast::Arg& arg = head.args->front();
     if (arg.name->text != "norm" && arg.name->text != "value") {
       auto& finding = context_.engine.report(Code::L066, arg.name->span, {arg.name->text, "clip"});
@@ -214,11 +251,13 @@ class ProgramReader {
     auto limit = read_scheduled(context_, *arg.value, out_.schedules);
     if (!limit) return false;
     if (limit->dim != Dim::none) {
-      context_.engine.report(Code::L052, arg.value->span, {"a plain number for `" + arg.name->text + "`", describe(*limit)});
+      context_.engine.report(Code::L052, arg.value->span,
+                             {"a plain number for `" + arg.name->text + "`", describe(*limit)});
       return false;
     }
     if (auto value = limit->constant(); value && *value <= 0) {
-      context_.engine.report(Code::L057, arg.value->span, {arg.name->text, plan::number_text(*value), "(0, inf)"});
+      context_.engine.report(Code::L057, arg.value->span,
+                             {arg.name->text, plan::number_text(*value), "(0, inf)"});
       return false;
     }
     operation.op.limit = std::move(limit->value);
@@ -229,7 +268,9 @@ class ProgramReader {
     if (!head.name) return wrong_argument(entry, head.keyword.span);
     const Definition* definition = find_optimizer(context_, *head.name);
     if (!definition) return false;
-    auto known = std::find_if(out_.rules.begin(), out_.rules.end(), [&](const RuleDefinition& one) { return one.qualified_name == definition->qualified_name; });
+    auto known = std::find_if(out_.rules.begin(), out_.rules.end(), [&](const RuleDefinition& one) {
+      return one.qualified_name == definition->qualified_name;
+    });
     if (known == out_.rules.end()) {
       auto read = read_rule(context_, *definition);
       if (!read) return false;
@@ -237,7 +278,8 @@ class ProgramReader {
       known = std::prev(out_.rules.end());
     }
     operation.op.rule.optimizer = known->qualified_name;
-    auto hyper = read_hyper_parameters(context_, *known, head.args ? *head.args : std::vector<ast::Arg>{}, base::join(head.keyword.span, head.name->span), out_.schedules);
+    auto hyper = read_hyper_parameters(context_, *known, head.args ? *head.args : std::vector<ast::Arg>{},
+                                       base::join(head.keyword.span, head.name->span), out_.schedules);
     if (!hyper) return false;
     operation.op.rule.hyper = std::move(*hyper);
     return true;
@@ -248,11 +290,13 @@ class ProgramReader {
     operation.op.target = head.name->text;
     operation.argument_span = head.name->span;
     std::vector<std::string> candidates;
-    if (entry.kind == OpKind::tick) candidates = clock_names();
+    if (entry.kind == OpKind::tick)
+      candidates = clock_names();
     else
       for (const Average& average : *around_.averages) candidates.push_back(average.average.name);
     if (std::find(candidates.begin(), candidates.end(), head.name->text) != candidates.end()) return true;
-    auto& finding = context_.engine.report(Code::L065, head.name->span, {entry.kind == OpKind::tick ? "clock" : "average", head.name->text});
+    auto& finding = context_.engine.report(
+        Code::L065, head.name->span, {entry.kind == OpKind::tick ? "clock" : "average", head.name->text});
     suggest(finding, head.name->span, head.name->text, candidates);
     return false;
   }
@@ -263,12 +307,15 @@ class ProgramReader {
 };
 
 bool only_steps(const std::vector<Operation>& operations) {
-  return !operations.empty() && std::all_of(operations.begin(), operations.end(), [](const Operation& operation) { return operation.op.kind == OpKind::step; });
+  return !operations.empty() &&
+         std::all_of(operations.begin(), operations.end(),
+                     [](const Operation& operation) { return operation.op.kind == OpKind::step; });
 }
 
 }  // namespace
 
-std::optional<Programs> read_programs(Context& context, const ast::Head* micro, const ast::Head* update, const ProgramSurroundings& around, Span loop_name) {
+std::optional<Programs> read_programs(Context& context, const ast::Head* micro, const ast::Head* update,
+                                      const ProgramSurroundings& around, Span loop_name) {
   Programs result;
   ProgramReader reader(context, around, result);
   bool good = true;
@@ -284,7 +331,8 @@ std::optional<Programs> read_programs(Context& context, const ast::Head* micro, 
   good = reader.read(update->block->items, operations) && good;
   if (!good) return std::nullopt;
   if (operations.empty()) {
-    context.engine.report(Code::L043, update->keyword.span, {"a step", "update"}).help("such as `step adamw(lr: 1e-3)`: without one no parameter ever changes");
+    context.engine.report(Code::L043, update->keyword.span, {"a step", "update"})
+        .help("such as `step adamw(lr: 1e-3)`: without one no parameter ever changes");
     return std::nullopt;
   }
   if (only_steps(operations)) {

@@ -1,5 +1,5 @@
-// `micro { … }` and `update { … }`: statements to operations, over the one table of operations; and the canonical order where
-// they are not written.
+// `micro { … }` and `update { … }`: statements to operations, over the one table of operations; and the
+// canonical order where they are not written.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,13 @@ struct Programs {
 };
 
 /// Null heads: the block is absent. Nothing when an operation cannot be understood (reported).
-std::optional<Programs> read_programs(Context& context, const ast::Head* micro, const ast::Head* update, const ProgramSurroundings& around, Span loop_name);
+std::optional<Programs> read_programs(Context& context, const ast::Head* micro, const ast::Head* update,
+                                      const ProgramSurroundings& around, Span loop_name);
 
 /// The canonical micro-batch half.
 Program canonical_micro(const ProgramSurroundings& around, Span span);
 /// `steps` with the canonical operations around them.
-Program completed_update(const ProgramSurroundings& around, std::vector<Operation> steps, Span written_at, Span span);
+Program completed_update(const ProgramSurroundings& around, std::vector<Operation> steps, Span written_at,
+                         Span span);
 
 }  // namespace loop::sema

@@ -11,11 +11,15 @@ using plan::Expression;
 
 namespace {
 
-constexpr int kMaxDepth = 2000;          // of operators inside operators
-constexpr size_t kMaxNodes = 100'000;    // of one expression, schedules written in
+constexpr int kMaxDepth = 2000;        // of operators inside operators
+constexpr size_t kMaxNodes = 100'000;  // of one expression, schedules written in
 constexpr double kPi = 3.141592653589793238462643383279502884;
 
 const std::optional<double> kUnknown = std::nullopt;
+
+bool is_number(const Expression& expression, double value) {
+  return expression.kind == Expression::Kind::constant && expression.value == value;
+}
 
 class Reader {
  public:
@@ -28,7 +32,8 @@ class Reader {
       return std::nullopt;
     }
     ++depth_;
-    std::optional<Scalar> result = std::visit([&](const auto& node) { return read_node(node, expr.span); }, expr.node);
+    std::optional<Scalar> result =
+        std::visit([&](const auto& node) { return read_node(node, expr.span); }, expr.node);
     --depth_;
     if (result) {
       result->span = expr.span;
@@ -58,7 +63,9 @@ class Reader {
     return std::nullopt;
   }
 
-  static Result number(double value) { return Scalar{Expression::constant(value), Dim::none, false, false, {}}; }
+  static Result number(double value) {
+    return Scalar{Expression::constant(value), Dim::none, false, false, {}};
+  }
 
   Result read_node(const ast::Number& node, Span) { return number(node.value); }
   Result read_node(const ast::Percent& node, Span) {
@@ -102,7 +109,8 @@ class Reader {
     }
     auto& finding = context_.engine.report(Code::L062, span, {name});
     std::vector<std::string> candidates = scope_.names;
-    for (std::string& constant : context_.modules.visible_names(Definition::Kind::constant, span.file)) candidates.push_back(std::move(constant));
+    for (std::string& constant : context_.modules.visible_names(Definition::Kind::constant, span.file))
+      candidates.push_back(std::move(constant));
     suggest(finding, span, name, candidates);
     return std::nullopt;
   }
@@ -128,7 +136,8 @@ class Reader {
     std::vector<Scalar> operands;
     for (const ast::Arg& arg : call.args) {
       if (arg.name) {
-        context_.engine.report(Code::L066, arg.name->span, {arg.name->text, name}).help("its arguments are given in order, without names");
+        context_.engine.report(Code::L066, arg.name->span, {arg.name->text, name})
+            .help("its arguments are given in order, without names");
         return std::nullopt;
       }
       Result operand = read(*arg.value);
@@ -139,7 +148,8 @@ class Reader {
   }
 
   Result apply_function(const std::string& name, std::vector<Scalar> operands, Span span) {
-    bool keeps_unit = name == "min" || name == "max" || name == "abs" || name == "floor" || name == "ceil" || name == "mod";
+    bool keeps_unit =
+        name == "min" || name == "max" || name == "abs" || name == "floor" || name == "ceil" || name == "mod";
     if (name == "mod") {
       if (operands[1].constant() == 0.0) return zero_divisor(operands[1].span);
     }
@@ -175,10 +185,17 @@ class Reader {
     Scalar result;
     result.size = size;
     bool all_constant = true;
-    for (const Expression& operand : operands) all_constant = all_constant && operand.kind == Expression::Kind::constant;
+    for (const Expression& operand : operands)
+      all_constant = all_constant && operand.kind == Expression::Kind::constant;
     if (all_constant) {
-      std::optional<double> value = plan::evaluate(Expression::apply(name, std::move(operands)), [](std::string_view) { return kUnknown; });
+      std::optional<double> value = plan::evaluate(Expression::apply(name, std::move(operands)),
+                                                   [](std::string_view) { return kUnknown; });
       result.value = Expression::constant(value.value_or(NAN));
+    } else if (name == "+" &&
+               is_number(operands[0], 0)) {  // so that a schedule's unused `floor` leaves no trace
+      result.value = std::move(operands[1]);
+    } else if (name == "*" && is_number(operands[0], 1)) {
+      result.value = std::move(operands[1]);
     } else if (name == "if" && operands[0].kind == Expression::Kind::constant) {
       result.value = std::move(operands[operands[0].value != 0 ? 1 : 2]);
     } else {
@@ -204,7 +221,8 @@ class Reader {
 
   bool is_truth(const Scalar& scalar) {
     if (scalar.truth) return true;
-    context_.engine.report(Code::L050, scalar.span, {"a condition", "a number"}).help("compare it with something, as in `updates > 100`");
+    context_.engine.report(Code::L050, scalar.span, {"a condition", "a number"})
+        .help("compare it with something, as in `updates > 100`");
     return false;
   }
 
@@ -300,15 +318,20 @@ std::optional<Scalar> read_scalar(Context& context, const ast::Expr& expr, const
 
 std::string describe(const Scalar& scalar) {
   std::optional<double> value = scalar.constant();
-  if (!value) return scalar.dim == Dim::none ? "an expression" : std::string("a number of ") + name(scalar.dim);
+  if (!value)
+    return scalar.dim == Dim::none ? "an expression" : std::string("a number of ") + name(scalar.dim);
   if (scalar.truth) return *value != 0 ? "true" : "false";
   if (scalar.percent) return plan::number_text(*value * 100) + "%";
   std::string number = plan::number_text(*value);
   switch (scalar.dim) {
-    case Dim::none: return number;
-    case Dim::seconds: return number + " s";
-    case Dim::bytes: return number + " B";
-    default: return number + " " + name(scalar.dim);
+    case Dim::none:
+      return number;
+    case Dim::seconds:
+      return number + " s";
+    case Dim::bytes:
+      return number + " B";
+    default:
+      return number + " " + name(scalar.dim);
   }
 }
 
@@ -317,7 +340,9 @@ std::string describe(const ast::Expr& expr) {
     std::string operator()(const ast::Number& node) const { return "the number " + node.spelling; }
     std::string operator()(const ast::Percent& node) const { return "the percentage " + node.spelling; }
     std::string operator()(const ast::Text&) const { return "a text"; }
-    std::string operator()(const ast::Quantity& node) const { return "`" + node.spelling + " " + node.unit.text + "`"; }
+    std::string operator()(const ast::Quantity& node) const {
+      return "`" + node.spelling + " " + node.unit.text + "`";
+    }
     std::string operator()(const ast::Path& node) const { return "`" + node.dotted() + "`"; }
     std::string operator()(const ast::Call& node) const { return "`" + node.callee.dotted() + "(…)`"; }
     std::string operator()(const ast::List&) const { return "a list"; }

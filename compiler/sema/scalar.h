@@ -1,4 +1,5 @@
-// Numeric expressions with units: constants folded, everything else kept as an expression over named variables.
+// Numeric expressions with units: constants folded, everything else kept as an expression over named
+// variables.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ struct Scalar {
   Dim dim = Dim::none;
   bool percent = false;
   bool truth = false;
-  size_t size = 1;                    // nodes of `value`, an upper bound
+  size_t size = 1;  // nodes of `value`, an upper bound
   Span span;
   /// The number, when nothing in it varies.
   std::optional<double> constant() const {
@@ -30,14 +31,15 @@ struct Scalar {
 struct NumericScope {
   /// A variable's value, or nothing when there is none of that name.
   std::function<std::optional<Scalar>(const std::string& name, Span span)> variable;
-  /// Calls that are no mathematical function. `known` tells whether the name was understood (findings are then reported).
+  /// Calls that are no mathematical function. `known` tells whether the name was understood (findings are
+  /// then reported).
   std::function<std::optional<Scalar>(const ast::Call& call, Span span, bool& known)> call;
-  std::vector<std::string> names;     // for suggestions
+  std::vector<std::string> names;  // for suggestions
   bool allow_infinity = false;
 };
 
-/// Reads an expression. Nothing when it is wrong (reported). Units: equal ones add and compare, a number scales, equal ones
-/// divide to a number; a plain number compares with a quantity of a variable's unit.
+/// Reads an expression. Nothing when it is wrong (reported). Units: equal ones add and compare, a number
+/// scales, equal ones divide to a number; a plain number compares with a quantity of a variable's unit.
 std::optional<Scalar> read_scalar(Context& context, const ast::Expr& expr, const NumericScope& scope = {});
 
 /// A quantity as a person reads it: "100 updates", "0.5", "600 s".

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "compiler/base/text.h"
 #include "compiler/sema/values.h"
@@ -15,17 +16,37 @@ using plan::Expression;
 
 namespace {
 
-/// Finds which parameters of a schedule are places on its clock (powers of the clock's unit), by the rule that both sides of
+struct Parameter {
+  std::string name;
+  ast::ExprPtr fallback;
+};
+
+std::vector<Parameter> parameters_of(const Definition& schedule) {
+  std::vector<Parameter> result;
+  if (!schedule.head->args) return result;
+  for (const ast::Arg& arg : *schedule.head->args) {
+    if (arg.name)
+      result.push_back({arg.name->text, arg.value});
+    else
+      result.push_back({as_name(*arg.value).value_or(""), nullptr});
+  }
+  return result;
+}
+
+/// Finds which parameters of a schedule are places on its clock (powers of the clock's unit), by the rule
+/// that both sides of
 /// `+ - < min …` carry the same power. A bare number fits any.
 class ClockPowers {
  public:
-  explicit ClockPowers(const std::vector<std::string>& parameters) {
-    for (const std::string& name : parameters) powers_[name] = std::nullopt;
+  ClockPowers(Context& context, const Definition& schedule, int depth = 0)
+      : context_(context), depth_(depth) {
+    for (const Parameter& parameter : parameters_of(schedule)) powers_[parameter.name] = std::nullopt;
     if (powers_.count("clock")) powers_["clock"] = 1;
-  }
-
-  void learn(const ast::Expr& body) {
-    for (int round = 0; round < 4; ++round) power(body, std::nullopt);
+    if (!schedule.head->value) return;
+    for (int round = 0; round < 3; ++round) power(*schedule.head->value, std::nullopt);
+    // What nothing else decides: a place divided by a parameter is a fraction, as in `clock / total`.
+    divides_to_fraction_ = true;
+    for (int round = 0; round < 3; ++round) power(*schedule.head->value, std::nullopt);
   }
   bool is_place(const std::string& name) const {
     auto found = powers_.find(name);
@@ -43,7 +64,8 @@ class ClockPowers {
   }
 
   Power power(const ast::Expr& expr, Power expected) {
-    if (const auto* inner = std::get_if<ast::Parenthesized>(&expr.node)) return power(*inner->inner, expected);
+    if (const auto* inner = std::get_if<ast::Parenthesized>(&expr.node))
+      return power(*inner->inner, expected);
     if (const auto* unary = std::get_if<ast::Unary>(&expr.node)) return power(*unary->operand, expected);
     if (const auto* path = std::get_if<ast::Path>(&expr.node)) {
       auto found = powers_.find(path->dotted());
@@ -57,6 +79,8 @@ class ClockPowers {
     }
     if (const auto* call = std::get_if<ast::Call>(&expr.node)) {
       std::string name = call->callee.dotted();
+      const Definition* other = context_.modules.find(name, call->callee.span.file);
+      if (other && other->kind == Definition::Kind::schedule) return of_schedule(*call, *other);
       bool keeps = name == "min" || name == "max" || name == "abs" || name == "mod";
       std::vector<const ast::Expr*> sides;
       for (const ast::Arg& arg : call->args) sides.push_back(arg.value.get());
@@ -68,15 +92,27 @@ class ClockPowers {
     return std::nullopt;
   }
 
+  /// Lengths handed on to another schedule are lengths here too.
+  Power of_schedule(const ast::Call& call, const Definition& other) {
+    constexpr int kMaxDepth = 8;
+    if (depth_ >= kMaxDepth) return 0;
+    ClockPowers inner(context_, other, depth_ + 1);
+    for (const ast::Arg& arg : call.args)
+      if (arg.name) power(*arg.value, inner.is_place(arg.name->text) ? 1 : 0);
+    return 0;
+  }
+
   Power of_binary(const ast::Binary& binary, Power expected) {
     switch (binary.op) {
       case ast::BinaryOp::add:
-      case ast::BinaryOp::subtract: return same({binary.left.get(), binary.right.get()}, expected);
+      case ast::BinaryOp::subtract:
+        return same({binary.left.get(), binary.right.get()}, expected);
       case ast::BinaryOp::multiply:
       case ast::BinaryOp::divide: {
         int sign = binary.op == ast::BinaryOp::multiply ? 1 : -1;
         Power left = power(*binary.left, std::nullopt);
         Power right = power(*binary.right, std::nullopt);
+        if (divides_to_fraction_ && sign < 0 && left && !right) right = power(*binary.right, left);
         if (left && right) return *left + sign * *right;
         return std::nullopt;
       }
@@ -95,29 +131,19 @@ class ClockPowers {
     }
   }
 
+  Context& context_;
+  int depth_;
+  bool divides_to_fraction_ = false;
   std::map<std::string, Power> powers_;
 };
-
-struct Parameter {
-  std::string name;
-  ast::ExprPtr fallback;
-};
-
-std::vector<Parameter> parameters_of(const Definition& schedule) {
-  std::vector<Parameter> result;
-  if (!schedule.head->args) return result;
-  for (const ast::Arg& arg : *schedule.head->args) {
-    if (arg.name) result.push_back({arg.name->text, arg.value});
-    else result.push_back({as_name(*arg.value).value_or(""), nullptr});
-  }
-  return result;
-}
 
 class Inliner {
  public:
   Inliner(Context& context, std::vector<ScheduleUse>& uses) : context_(context), uses_(uses) {}
 
-  std::optional<Scalar> value(const ast::Expr& expr, std::optional<plan::Clock> clock = std::nullopt) { return read_scalar(context_, expr, outer_scope(clock)); }
+  std::optional<Scalar> value(const ast::Expr& expr, std::optional<plan::Clock> clock = std::nullopt) {
+    return read_scalar(context_, expr, outer_scope(clock));
+  }
 
  private:
   using Result = std::optional<Scalar>;
@@ -129,12 +155,15 @@ class Inliner {
       if (name != "horizon") return std::nullopt;
       return Scalar{Expression::variable("horizon"), Dim::updates, false, false, 1, {}};
     };
-    scope.call = [this, clock](const ast::Call& call, Span span, bool& known) { return call_schedule(call, span, clock, known); };
+    scope.call = [this, clock](const ast::Call& call, Span span, bool& known) {
+      return call_schedule(call, span, clock, known);
+    };
     scope.names = {"horizon"};
     return scope;
   }
 
-  Result call_schedule(const ast::Call& call, Span span, std::optional<plan::Clock> outer_clock, bool& known) {
+  Result call_schedule(const ast::Call& call, Span span, std::optional<plan::Clock> outer_clock,
+                       bool& known) {
     std::string name = call.callee.dotted();
     const Definition* schedule = context_.modules.find(name, call.callee.span.file);
     if (!schedule || schedule->kind != Definition::Kind::schedule) {
@@ -150,32 +179,36 @@ class Inliner {
       return std::nullopt;
     }
     if (!schedule->head->value) return std::nullopt;
-    open_.push_back(schedule);
-    Result result = inlined(*schedule, call, span, outer_clock);
-    open_.pop_back();
-    return result;
+    return inlined(*schedule, call, span, outer_clock);
   }
 
   void not_found(const std::string& name, Span span, const Definition* other) {
     if (other) {
-      context_.engine.report(Code::L065, span, {"schedule", name}).also(other->head->name->span, std::string("`") + name + "` is " + sema::name(other->kind) + ", defined here");
+      context_.engine.report(Code::L065, span, {"schedule", name})
+          .also(other->head->name->span,
+                std::string("`") + name + "` is " + sema::name(other->kind) + ", defined here");
       return;
     }
     const auto& standard = context_.modules.standard_names(Definition::Kind::schedule);
     if (std::find(standard.begin(), standard.end(), name) != standard.end()) {
       std::string path = "std.schedules." + name;
       auto& finding = context_.engine.report(Code::L064, span, {name, path});
-      finding.fix({"add `use " + path + "`", diagnostics::Certainty::certain, {context_.modules.use_edit(span.file, path)}});
+      finding.fix({"add `use " + path + "`",
+                   diagnostics::Certainty::certain,
+                   {context_.modules.use_edit(span.file, path)}});
       return;
     }
-    std::vector<std::string> candidates = context_.modules.visible_names(Definition::Kind::schedule, span.file);
+    std::vector<std::string> candidates =
+        context_.modules.visible_names(Definition::Kind::schedule, span.file);
     candidates.insert(candidates.end(), standard.begin(), standard.end());
     const auto& functions = plan::function_names();
     candidates.insert(candidates.end(), functions.begin(), functions.end());
-    suggest(context_.engine.report(Code::L065, span, {"schedule or function", name}), span, name, candidates, false);
+    suggest(context_.engine.report(Code::L065, span, {"schedule or function", name}), span, name, candidates,
+            false);
   }
 
-  Result inlined(const Definition& schedule, const ast::Call& call, Span span, std::optional<plan::Clock> outer_clock) {
+  Result inlined(const Definition& schedule, const ast::Call& call, Span span,
+                 std::optional<plan::Clock> outer_clock) {
     std::vector<Parameter> parameters = parameters_of(schedule);
     std::vector<std::string> names;
     for (const Parameter& parameter : parameters) names.push_back(parameter.name);
@@ -186,14 +219,14 @@ class Inliner {
       order.erase(std::find(order.begin(), order.end(), "clock"));
       order.push_back("clock");
     }
-    NamedArguments matched = match_arguments(context_, call.args, schedule.name, order, has_clock ? order.size() - 1 : order.size());
+    NamedArguments matched = match_arguments(context_, call.args, schedule.name, order,
+                                             has_clock ? order.size() - 1 : order.size());
     if (!matched.good) return std::nullopt;
     auto argument = [&](const std::string& name) -> const ast::Arg* {
       return matched.values[static_cast<size_t>(std::find(order.begin(), order.end(), name) - order.begin())];
     };
 
-    ClockPowers powers(names);
-    powers.learn(*schedule.head->value);
+    ClockPowers powers(context_, schedule);
 
     std::map<std::string, Scalar> values;
     bool good = true;
@@ -201,28 +234,36 @@ class Inliner {
       if (parameter.name == "clock") continue;
       const ast::Arg* arg = argument(parameter.name);
       if (!arg && !parameter.fallback) {
-        context_.engine.report(Code::L067, span, {parameter.name, schedule.name}).also(schedule.head->name->span, "the schedule is defined here");
+        context_.engine.report(Code::L067, span, {parameter.name, schedule.name})
+            .also(schedule.head->name->span, "the schedule is defined here");
         good = false;
         continue;
       }
       const ast::Expr& source = arg ? *arg->value : *parameter.fallback;
-      if (arg && (std::holds_alternative<ast::Text>(ast::strip(source).node) || std::holds_alternative<ast::List>(ast::strip(source).node))) {
-        context_.engine.report(Code::L050, source.span, {"a number or a quantity for `" + parameter.name + "`", describe(source)});
+      if (arg && (std::holds_alternative<ast::Text>(ast::strip(source).node) ||
+                  std::holds_alternative<ast::List>(ast::strip(source).node))) {
+        context_.engine.report(Code::L050, source.span,
+                               {"a number or a quantity for `" + parameter.name + "`", describe(source)});
         good = false;
         continue;
       }
-      Result value = this->value(source, outer_clock);
-      if (!value) good = false;
-      else values.emplace(parameter.name, std::move(*value));
+      // An argument means what it means where it is written: inside of a body, over that body's parameters.
+      Result value = arg && body_ ? read_scalar(context_, source, *body_) : this->value(source, outer_clock);
+      if (!value)
+        good = false;
+      else
+        values.emplace(parameter.name, std::move(*value));
     }
     if (!good) return std::nullopt;
 
-    std::optional<plan::Clock> clock = clock_of_call(schedule, argument, has_clock, values, powers, outer_clock);
+    std::optional<plan::Clock> clock =
+        clock_of_call(schedule, argument, has_clock, values, powers, outer_clock);
     if (!clock) return std::nullopt;
     if (!resolve_percentages(values, powers, *clock)) return std::nullopt;
     for (auto& [name, value] : values) {
       if (!powers.is_place(name) && value.dim != Dim::none) {
-        context_.engine.report(Code::L052, value.span, {"a plain number for `" + name + "`", describe(value)});
+        context_.engine.report(Code::L052, value.span,
+                               {"a plain number for `" + name + "`", describe(value)});
         return std::nullopt;
       }
       if (powers.is_place(name) && name == "total" && value.constant() && *value.constant() <= 0) {
@@ -235,13 +276,20 @@ class Inliner {
 
     NumericScope body;
     body.variable = [&](const std::string& name, Span) -> Result {
-      if (name == "clock" && has_clock) return Scalar{Expression::variable(plan::name(*clock)), Dim::none, false, false, 1, {}};
+      if (name == "clock" && has_clock)
+        return Scalar{Expression::variable(plan::name(*clock)), Dim::none, false, false, 1, {}};
       if (auto found = values.find(name); found != values.end()) return found->second;
       return std::nullopt;
     };
-    body.call = [this, clock](const ast::Call& inner, Span inner_span, bool& known) { return call_schedule(inner, inner_span, clock, known); };
+    body.call = [this, clock](const ast::Call& inner, Span inner_span, bool& known) {
+      return call_schedule(inner, inner_span, clock, known);
+    };
     body.names = names;
+    open_.push_back(&schedule);
+    const NumericScope* enclosing = std::exchange(body_, &body);
     Result result = read_scalar(context_, *schedule.head->value, body);
+    body_ = enclosing;
+    open_.pop_back();
     if (!result) return std::nullopt;
     ScheduleUse use;
     use.schedule = schedule.qualified_name;
@@ -254,8 +302,10 @@ class Inliner {
   }
 
   template <class Argument>
-  std::optional<plan::Clock> clock_of_call(const Definition& schedule, const Argument& argument, bool has_clock, const std::map<std::string, Scalar>& values,
-                                           const ClockPowers& powers, std::optional<plan::Clock> outer_clock) {
+  std::optional<plan::Clock> clock_of_call(const Definition& schedule, const Argument& argument,
+                                           bool has_clock, const std::map<std::string, Scalar>& values,
+                                           const ClockPowers& powers,
+                                           std::optional<plan::Clock> outer_clock) {
     const Scalar* decides = nullptr;
     Span decided_at;
     std::optional<plan::Clock> clock;
@@ -274,11 +324,13 @@ class Inliner {
       if (!powers.is_place(name) || value.dim == Dim::none) continue;
       std::optional<plan::Clock> own = clock_of(value.dim);
       if (!own) {
-        context_.engine.report(Code::L052, value.span, {"a quantity on a clock for `" + name + "`", describe(value)});
+        context_.engine.report(Code::L052, value.span,
+                               {"a quantity on a clock for `" + name + "`", describe(value)});
         return std::nullopt;
       }
       if (clock && *own != *clock) {
-        auto& finding = context_.engine.report(Code::L083, value.span, {schedule.name, plan::name(*clock), plan::name(*own)});
+        auto& finding = context_.engine.report(Code::L083, value.span,
+                                               {schedule.name, plan::name(*clock), plan::name(*own)});
         finding.with_label(std::string("this is ") + sema::name(value.dim));
         finding.also(decided_at, std::string("this is ") + plan::name(*clock));
         finding.help("a schedule follows one clock: give every length in the same unit");
@@ -294,12 +346,14 @@ class Inliner {
     return outer_clock.value_or(plan::Clock::updates);
   }
 
-  bool resolve_percentages(std::map<std::string, Scalar>& values, const ClockPowers& powers, plan::Clock clock) {
+  bool resolve_percentages(std::map<std::string, Scalar>& values, const ClockPowers& powers,
+                           plan::Clock clock) {
     auto total = values.find("total");
     for (auto& [name, value] : values) {
       if (!value.percent || !powers.is_place(name)) continue;
       if (total == values.end() || total->second.percent) {
-        context_.engine.report(Code::L084, value.span, {name}).help(std::string("give a quantity, such as `100 ") + plan::name(clock) + "`");
+        context_.engine.report(Code::L084, value.span, {name})
+            .help(std::string("give a quantity, such as `100 ") + plan::name(clock) + "`");
         return false;
       }
       double fraction = value.constant().value_or(0);
@@ -308,8 +362,10 @@ class Inliner {
         return false;
       }
       Scalar share = total->second;
-      if (auto known = share.constant(); known && value.constant()) share.value = Expression::constant(*known * fraction);
-      else share.value = Expression::apply("*", {value.value, share.value});
+      if (auto known = share.constant(); known && value.constant())
+        share.value = Expression::constant(*known * fraction);
+      else
+        share.value = Expression::apply("*", {value.value, share.value});
       share.size += value.size + 1;
       share.span = value.span;
       value = std::move(share);
@@ -320,11 +376,15 @@ class Inliner {
   Context& context_;
   std::vector<ScheduleUse>& uses_;
   std::vector<const Definition*> open_;
+  const NumericScope* body_ = nullptr;  // of the schedule being written in
 };
 
 }  // namespace
 
-std::optional<Scalar> read_scheduled(Context& context, const ast::Expr& expr, std::vector<ScheduleUse>& uses) { return Inliner(context, uses).value(expr); }
+std::optional<Scalar> read_scheduled(Context& context, const ast::Expr& expr,
+                                     std::vector<ScheduleUse>& uses) {
+  return Inliner(context, uses).value(expr);
+}
 
 void check_schedule(Context& context, const Definition& schedule) {
   if (!schedule.head->value) {
@@ -346,7 +406,9 @@ void check_schedule(Context& context, const Definition& schedule) {
       context.engine.report(Code::L037, call.callee.span, {schedule.name});
       return std::nullopt;
     }
-    return known ? std::optional<Scalar>(Scalar{Expression::variable("clock"), Dim::none, false, false, 1, {}}) : std::nullopt;
+    return known
+               ? std::optional<Scalar>(Scalar{Expression::variable("clock"), Dim::none, false, false, 1, {}})
+               : std::nullopt;
   };
   read_scalar(context, *schedule.head->value, scope);
 }

@@ -9,7 +9,8 @@
 
 namespace loop::sema {
 
-/// A value that may follow a clock: a number, an expression over schedules. Every schedule met is added to `uses`.
+/// A value that may follow a clock: a number, an expression over schedules. Every schedule met is added to
+/// `uses`.
 std::optional<Scalar> read_scheduled(Context& context, const ast::Expr& expr, std::vector<ScheduleUse>& uses);
 
 /// What is wrong in a schedule's definition even when nobody uses it.

@@ -21,12 +21,14 @@ void read_log(Context& context, const ast::Head* head, Span place, Spec& spec);
 
 /// False when the micro-batch or the training source cannot be understood.
 bool read_data(Context& context, const ast::Head& block, const ModelFacts& model, Spec& spec);
-/// False when the size cannot be understood. `finite`: the training source ends, so that a tail policy is needed.
+/// False when the size cannot be understood. `finite`: the training source ends, so that a tail policy is
+/// needed.
 bool read_window(Context& context, const ast::Head& block, bool finite, Spec& spec);
 
 void read_averages(Context& context, const BlockReader& loop, Spec& spec);
 /// `metrics`: what the loss terms allow beside `loss`.
-void read_evaluations(Context& context, const BlockReader& loop, const std::vector<std::string>& metrics, Spec& spec);
+void read_evaluations(Context& context, const BlockReader& loop, const std::vector<std::string>& metrics,
+                      Spec& spec);
 void read_checkpoint(Context& context, const ast::Head* head, Span place, Spec& spec);
 /// False when the condition cannot be understood.
 bool read_stop(Context& context, const ast::Expr& expr, Spec& spec);

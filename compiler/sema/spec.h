@@ -142,7 +142,7 @@ struct RuleDefinition {
     std::optional<double> default_value;
     std::optional<double> low, high;
     bool low_closed = true, high_closed = true;
-    bool truth = false;                // `nesterov = false`: true or false, 1 or 0 in the plan
+    bool truth = false;  // `nesterov = false`: true or false, 1 or 0 in the plan
   };
   std::vector<Parameter> parameters;
   std::vector<std::string> states;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include "compiler/base/text.h"
 #include "compiler/sema/scalar.h"
@@ -15,7 +16,9 @@ using diagnostics::Code;
 
 namespace {
 
-ast::ItemPtr make(ast::Head head, Span span) { return std::make_shared<const ast::Item>(ast::Item{std::move(head), span}); }
+ast::ItemPtr make(ast::Head head, Span span) {
+  return std::make_shared<const ast::Item>(ast::Item{std::move(head), span});
+}
 
 std::string key_of(const ast::Item& item) {
   const auto* head = std::get_if<ast::Head>(&item.node);
@@ -23,7 +26,9 @@ std::string key_of(const ast::Item& item) {
   return head->name ? head->keyword.text + " " + head->name->text : head->keyword.text;
 }
 
-bool is_program(const ast::Head& head) { return head.keyword.text == "micro" || head.keyword.text == "update"; }
+bool is_program(const ast::Head& head) {
+  return head.keyword.text == "micro" || head.keyword.text == "update";
+}
 
 bool is_identifier(const std::string& text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
@@ -36,19 +41,30 @@ class Expander {
 
   std::optional<std::vector<ast::ItemPtr>> loop(const Definition& definition, const Bindings& bindings) {
     if (std::find(open_.begin(), open_.end(), &definition) != open_.end()) {
-      std::string chain;
-      for (const Definition* one : open_) chain += one->name + " → ";
-      context_.engine.report(Code::L039, definition.head->name->span, {chain + definition.name});
+      report_circle(definition);
       return std::nullopt;
     }
     open_.push_back(&definition);
-    auto result = definition.head->assign == ast::Assign::none ? block(definition, bindings) : instance(definition);
+    auto result =
+        definition.head->assign == ast::Assign::none ? block(definition, bindings) : instance(definition);
     open_.pop_back();
     return result;
   }
 
  private:
   using Items = std::optional<std::vector<ast::ItemPtr>>;
+
+  /// Told from the loop that stands first, so that every way into the circle gives the same finding.
+  void report_circle(const Definition& again) {
+    std::vector<const Definition*> circle(std::find(open_.begin(), open_.end(), &again), open_.end());
+    auto earlier = [](const Definition* a, const Definition* b) {
+      return std::pair(a->file.value, a->item->span.begin) < std::pair(b->file.value, b->item->span.begin);
+    };
+    std::rotate(circle.begin(), std::min_element(circle.begin(), circle.end(), earlier), circle.end());
+    std::string chain;
+    for (const Definition* one : circle) chain += one->name + " → ";
+    context_.engine.report(Code::L039, circle.front()->head->name->span, {chain + circle.front()->name});
+  }
 
   Items block(const Definition& definition, const Bindings& bindings) {
     const ast::Head& head = *definition.head;
@@ -88,7 +104,8 @@ class Expander {
     } else if (const auto* path = std::get_if<ast::Path>(&value.node)) {
       callee = *path;
     } else {
-      context_.engine.report(Code::L050, value.span, {"a recipe, as in `loop small = my_recipe(width: 64)`", describe(value)});
+      context_.engine.report(Code::L050, value.span,
+                             {"a recipe, as in `loop small = my_recipe(width: 64)`", describe(value)});
       return std::nullopt;
     }
     const Definition* recipe = context_.modules.find(callee.dotted(), callee.span.file);
@@ -103,16 +120,19 @@ class Expander {
     return merge(*items, Substitution(context_, {}).items(head.block->items));
   }
 
-  void unknown_loop(const std::string& name, Span span, const Definition* other, const std::vector<Definition::Kind>& kinds) {
+  void unknown_loop(const std::string& name, Span span, const Definition* other,
+                    const std::vector<Definition::Kind>& kinds) {
     std::string wanted = kinds.front() == Definition::Kind::loop ? "loop" : "recipe";
     auto& finding = context_.engine.report(Code::L038, span, {wanted, name});
     if (other) {
-      finding.also(other->head->name->span, "`" + name + "` is " + sema::name(other->kind) + ", defined here");
+      finding.also(other->head->name->span,
+                   "`" + name + "` is " + sema::name(other->kind) + ", defined here");
       return;
     }
     std::vector<std::string> candidates;
     for (Definition::Kind kind : kinds)
-      for (std::string& visible : context_.modules.visible_names(kind, span.file)) candidates.push_back(std::move(visible));
+      for (std::string& visible : context_.modules.visible_names(kind, span.file))
+        candidates.push_back(std::move(visible));
     suggest(finding, span, name, candidates);
   }
 
@@ -132,7 +152,8 @@ class Expander {
           context_.engine.report(Code::L050, arg.span, {"a parameter's name", describe(*arg.value)});
           return std::nullopt;
         }
-        parameters.push_back({arg.name ? arg.name->text : bare->dotted(), arg.name ? arg.value : nullptr, &arg});
+        parameters.push_back(
+            {arg.name ? arg.name->text : bare->dotted(), arg.name ? arg.value : nullptr, &arg});
         names.push_back(parameters.back().name);
       }
     }
@@ -145,7 +166,8 @@ class Expander {
       if (arg.name) {
         name = arg.name->text;
         if (std::find(names.begin(), names.end(), name) == names.end()) {
-          suggest(context_.engine.report(Code::L066, arg.name->span, {name, recipe.name}), arg.name->span, name, names);
+          suggest(context_.engine.report(Code::L066, arg.name->span, {name, recipe.name}), arg.name->span,
+                  name, names);
           good = false;
           continue;
         }
@@ -164,13 +186,15 @@ class Expander {
       auto bound = bindings.find(parameter.name);
       if (bound == bindings.end()) {
         if (!parameter.fallback) {
-          context_.engine.report(Code::L067, span, {parameter.name, recipe.name}).also(parameter.written->span, "declared without a default here");
+          context_.engine.report(Code::L067, span, {parameter.name, recipe.name})
+              .also(parameter.written->span, "declared without a default here");
           good = false;
           continue;
         }
         bound = bindings.emplace(parameter.name, Substitution(context_, {}).expr(parameter.fallback)).first;
       }
-      if (parameter.written->range) good = in_range(*bound->second, parameter.name, *parameter.written->range) && good;
+      if (parameter.written->range)
+        good = in_range(*bound->second, parameter.name, *parameter.written->range) && good;
     }
     if (!good) return std::nullopt;
     return bindings;
@@ -182,12 +206,15 @@ class Expander {
     auto low = read_scalar(context_, *range.low, scope);
     auto high = read_scalar(context_, *range.high, scope);
     auto number = read_scalar(context_, value);
-    if (!low || !high || !number || !low->constant() || !high->constant() || !number->constant()) return false;
+    if (!low || !high || !number || !low->constant() || !high->constant() || !number->constant())
+      return false;
     double x = *number->constant();
     bool above = range.low_closed ? x >= *low->constant() : x > *low->constant();
     bool below = range.high_closed ? x <= *high->constant() : x < *high->constant();
     if (above && below) return true;
-    context_.engine.report(Code::L057, value.span, {name, plan::number_text(x), std::string(context_.sources.text(range.span))})
+    context_.engine
+        .report(Code::L057, value.span,
+                {name, plan::number_text(x), std::string(context_.sources.text(range.span))})
         .also(range.span, "the range is declared here");
     return false;
   }
@@ -202,7 +229,8 @@ class Overrider {
   Overrider(Context& context, const Override& override_) : context_(context), override_(override_) {}
 
   std::vector<ast::ItemPtr> set(const std::vector<ast::ItemPtr>& items, size_t at) {
-    static const std::set<std::string> kBlocks = {"window", "data", "log", "checkpoint", "nonfinite", "params", "loss"};
+    static const std::set<std::string> kBlocks = {"window",    "data",   "log", "checkpoint",
+                                                  "nonfinite", "params", "loss"};
     const std::vector<std::string>& path = override_.path;
     const std::string& key = path[at];
     size_t left = path.size() - at;
@@ -222,7 +250,8 @@ class Overrider {
       }
       ast::Head copy = *head;
       if (left == used) {
-        if (head->block && at == 0 && used == 1 && head->assign == ast::Assign::none && kBlocks.count(key) == 0) {
+        if (head->block && at == 0 && used == 1 && head->assign == ast::Assign::none &&
+            kBlocks.count(key) == 0) {
           refuse("`" + key + "` is a block; name a key inside it");
           return result;
         }
@@ -274,9 +303,12 @@ class Overrider {
   ast::ExprPtr with_argument(const ast::Call& call, const std::string& name, Span span) {
     ast::Call copy = call;
     ast::Arg arg{ast::Name{name, override_.span}, override_.value, std::nullopt, override_.span};
-    auto found = std::find_if(copy.args.begin(), copy.args.end(), [&](const ast::Arg& one) { return one.name && one.name->text == name; });
-    if (found == copy.args.end()) copy.args.push_back(arg);
-    else *found = arg;
+    auto found = std::find_if(copy.args.begin(), copy.args.end(),
+                              [&](const ast::Arg& one) { return one.name && one.name->text == name; });
+    if (found == copy.args.end())
+      copy.args.push_back(arg);
+    else
+      *found = arg;
     return std::make_shared<const ast::Expr>(ast::Expr{std::move(copy), span});
   }
 
@@ -292,7 +324,8 @@ class Overrider {
 
 }  // namespace
 
-std::vector<ast::ItemPtr> merge(const std::vector<ast::ItemPtr>& base, const std::vector<ast::ItemPtr>& derived) {
+std::vector<ast::ItemPtr> merge(const std::vector<ast::ItemPtr>& base,
+                                const std::vector<ast::ItemPtr>& derived) {
   std::vector<ast::ItemPtr> result = base;
   std::set<std::string> taken;
   for (const ast::ItemPtr& item : derived) {
@@ -303,7 +336,8 @@ std::vector<ast::ItemPtr> merge(const std::vector<ast::ItemPtr>& base, const std
       result.push_back(item);
       continue;
     }
-    auto place = std::find_if(result.begin(), result.end(), [&](const ast::ItemPtr& one) { return key_of(*one) == key; });
+    auto place = std::find_if(result.begin(), result.end(),
+                              [&](const ast::ItemPtr& one) { return key_of(*one) == key; });
     if (place == result.end()) {
       result.push_back(item);
       continue;
@@ -403,7 +437,8 @@ void collect_names(const ast::Expr& expr, std::vector<std::pair<std::string, Spa
 
 enum class Visit { open, done };
 
-bool find_circle(Context& context, const Definition& constant, std::map<const Definition*, Visit>& seen, int depth) {
+bool find_circle(Context& context, const Definition& constant, std::map<const Definition*, Visit>& seen,
+                 int depth) {
   constexpr int kMaxChain = 2000;
   auto [at, inserted] = seen.emplace(&constant, Visit::open);
   if (!inserted) {
@@ -416,7 +451,8 @@ bool find_circle(Context& context, const Definition& constant, std::map<const De
   if (constant.head->value) collect_names(*constant.head->value, names);
   for (const auto& [mentioned, span] : names) {
     const Definition* other = context.modules.find(mentioned, constant.file);
-    if (other && other->kind == Definition::Kind::constant && !circular) circular = find_circle(context, *other, seen, depth + 1);
+    if (other && other->kind == Definition::Kind::constant && !circular)
+      circular = find_circle(context, *other, seen, depth + 1);
   }
   seen[&constant] = Visit::done;
   return circular;
@@ -424,9 +460,11 @@ bool find_circle(Context& context, const Definition& constant, std::map<const De
 
 bool looks_numeric(const ast::Expr& expr) {
   const ast::Expr& inner = ast::strip(expr);
-  return std::holds_alternative<ast::Number>(inner.node) || std::holds_alternative<ast::Percent>(inner.node) ||
-         std::holds_alternative<ast::Quantity>(inner.node) || std::holds_alternative<ast::Unary>(inner.node) ||
-         std::holds_alternative<ast::Binary>(inner.node) || std::holds_alternative<ast::Conditional>(inner.node);
+  return std::holds_alternative<ast::Number>(inner.node) ||
+         std::holds_alternative<ast::Percent>(inner.node) ||
+         std::holds_alternative<ast::Quantity>(inner.node) ||
+         std::holds_alternative<ast::Unary>(inner.node) || std::holds_alternative<ast::Binary>(inner.node) ||
+         std::holds_alternative<ast::Conditional>(inner.node);
 }
 
 }  // namespace
@@ -440,13 +478,14 @@ bool check_constants(Context& context, const Module& module) {
       context.engine.report(Code::L047, definition.head->keyword.span, {"const"});
       continue;
     }
-    if (find_circle(context, definition, seen, 0)) {
-      good = false;
-      continue;
-    }
+    if (find_circle(context, definition, seen, 0)) good = false;
+  }
+  if (!good) return false;
+  for (const auto& [name, definition] : module.definitions) {
+    if (definition.kind != Definition::Kind::constant || !definition.head->value) continue;
     if (looks_numeric(*definition.head->value)) read_scalar(context, *definition.head->value);
   }
-  return good;
+  return true;
 }
 
 }  // namespace loop::sema

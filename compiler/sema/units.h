@@ -1,5 +1,5 @@
-// The units a quantity can carry. Units of time convert among themselves, so do units of memory; all others stand alone, so
-// that mixing them is an error.
+// The units a quantity can carry. Units of time convert among themselves, so do units of memory; all others
+// stand alone, so that mixing them is an error.
 #pragma once
 
 #include <optional>

@@ -30,7 +30,8 @@ class RuleReader {
     }
     if (head.args)
       for (const ast::Arg& arg : *head.args) parameter(arg);
-    // States and `let`s are known before the statements are read, so that a wrong order can be told from a wrong name.
+    // States and `let`s are known before the statements are read, so that a wrong order can be told from a
+    // wrong name.
     for (const ast::ItemPtr& item : head.block->items)
       if (const auto* statement = std::get_if<ast::Head>(&item->node)) declare(*statement);
     for (const ast::ItemPtr& item : head.block->items) statement(item);
@@ -75,7 +76,11 @@ class RuleReader {
   }
 
   void declare(const ast::Head& head) {
-    if (head.keyword.text != "state" && head.keyword.text != "let") return;
+    if (head.keyword.text != "state" && head.keyword.text != "let") {
+      // `u = …` without `let` is reported where it stands; those that read it are not wrong beside it.
+      if (head.assign == ast::Assign::equals && !head.name) names_.insert(head.keyword.text);
+      return;
+    }
     if (!head.name) return;
     bool is_state = head.keyword.text == "state";
     static const std::set<std::string> kGiven = {"param", "grad", "step"};
@@ -111,15 +116,18 @@ class RuleReader {
       return;
     }
     auto& finding = context_.engine.report(Code::L077, head->keyword.span, {keyword});
-    if (head->assign == ast::Assign::equals) finding.help("write `let " + keyword + " = …` for a value, `" + keyword + " <- …` to change a state");
+    if (head->assign == ast::Assign::equals)
+      finding.help("write `let " + keyword + " = …` for a value, `" + keyword + " <- …` to change a state");
     fail();
   }
 
   void need(const ast::Head& head) {
-    std::string argument = head.args && head.args->size() == 1 ? as_name(*head.args->front().value).value_or("") : "";
+    std::string argument =
+        head.args && head.args->size() == 1 ? as_name(*head.args->front().value).value_or("") : "";
     bool known = argument == "param" || argument == "grad" || names_.count(argument) > 0;
     if (!head.name || head.name->text != "norm" || !known) {
-      context_.engine.report(Code::L077, head.keyword.span, {"needs"}).help("such as `needs norm(param)`: the norm of param, grad, a state or a `let` over each tensor");
+      context_.engine.report(Code::L077, head.keyword.span, {"needs"})
+          .help("such as `needs norm(param)`: the norm of param, grad, a state or a `let` over each tensor");
       return fail();
     }
     rule_.needs.push_back("norm(" + argument + ")");
@@ -141,17 +149,19 @@ class RuleReader {
       }
       return;
     }
-    std::string why = name.text == "grad" ? "the gradient is read only; use a `let`"
-                      : lets_.count(name.text) ? "a `let` has one value; only `param` and states change"
+    std::string why = name.text == "grad"       ? "the gradient is read only; use a `let`"
+                      : lets_.count(name.text)  ? "a `let` has one value; only `param` and states change"
                       : names_.count(name.text) ? "a hyper-parameter does not change inside a rule"
                                                 : "there is no state of that name";
     std::vector<std::string> candidates = rule_.states;
     candidates.emplace_back("param");
-    suggest(context_.engine.report(Code::L076, name.span, {name.text, why}), name.span, name.text, candidates, false);
+    suggest(context_.engine.report(Code::L076, name.span, {name.text, why}), name.span, name.text, candidates,
+            false);
     fail();
   }
 
-  void assign(RuleDefinition::Statement::Kind kind, const ast::Name& target, const ast::Expr& value, Span span) {
+  void assign(RuleDefinition::Statement::Kind kind, const ast::Name& target, const ast::Expr& value,
+              Span span) {
     NumericScope scope;
     scope.variable = [&](const std::string& name, Span place) { return variable(name, place); };
     scope.call = [&](const ast::Call& call, Span place, bool& known) { return norm(call, place, known); };
@@ -191,17 +201,20 @@ class RuleReader {
       fail();
       return std::nullopt;
     }
-    return Scalar{Expression::apply("norm", {Expression::variable(argument)}), Dim::none, false, false, 2, place};
+    return Scalar{
+        Expression::apply("norm", {Expression::variable(argument)}), Dim::none, false, false, 2, place};
   }
 
   void finish() {
     for (const std::string& state : rule_.states) {
       if (written_states_.count(state) || !good_) continue;
-      context_.engine.report(Code::L078, state_spans_[state], {state}).help("write `" + state + " <- …`, or remove the state");
+      context_.engine.report(Code::L078, state_spans_[state], {state})
+          .help("write `" + state + " <- …`, or remove the state");
       fail();
     }
     if (!writes_param_ && good_) {
-      context_.engine.report(Code::L079, rule_.span, {definition_.name}).help("end the rule with `param <- param - lr * …`");
+      context_.engine.report(Code::L079, rule_.span, {definition_.name})
+          .help("end the rule with `param <- param - lr * …`");
       fail();
     }
   }
@@ -219,41 +232,56 @@ class RuleReader {
 };
 
 std::string interval_text(const RuleDefinition::Parameter& parameter) {
-  auto bound = [](double value) { return std::isinf(value) ? std::string(value < 0 ? "-inf" : "inf") : plan::number_text(value); };
-  return std::string(parameter.low_closed ? "[" : "(") + bound(*parameter.low) + ", " + bound(*parameter.high) + (parameter.high_closed ? "]" : ")");
+  auto bound = [](double value) {
+    return std::isinf(value) ? std::string(value < 0 ? "-inf" : "inf") : plan::number_text(value);
+  };
+  return std::string(parameter.low_closed ? "[" : "(") + bound(*parameter.low) + ", " +
+         bound(*parameter.high) + (parameter.high_closed ? "]" : ")");
 }
 
 bool in_range(const RuleDefinition::Parameter& parameter, double value) {
   bool above = !parameter.low || (parameter.low_closed ? value >= *parameter.low : value > *parameter.low);
-  bool below = !parameter.high || (parameter.high_closed ? value <= *parameter.high : value < *parameter.high);
+  bool below =
+      !parameter.high || (parameter.high_closed ? value <= *parameter.high : value < *parameter.high);
   return above && below;
 }
 
 }  // namespace
 
-std::optional<RuleDefinition> read_rule(Context& context, const Definition& definition) { return RuleReader(context, definition).read(); }
+std::optional<RuleDefinition> read_rule(Context& context, const Definition& definition) {
+  return RuleReader(context, definition).read();
+}
 
 const Definition* find_optimizer(Context& context, const ast::Name& name) {
   const Definition* found = context.modules.find(name.text, name.span.file);
   if (found && found->kind == Definition::Kind::optimizer) return found;
   if (found) {
-    context.engine.report(Code::L065, name.span, {"optimizer", name.text}).also(found->head->name->span, "`" + name.text + "` is " + sema::name(found->kind) + ", defined here");
+    context.engine.report(Code::L065, name.span, {"optimizer", name.text})
+        .also(found->head->name->span,
+              "`" + name.text + "` is " + sema::name(found->kind) + ", defined here");
     return nullptr;
   }
   const auto& standard = context.modules.standard_names(Definition::Kind::optimizer);
   if (std::find(standard.begin(), standard.end(), name.text) != standard.end()) {
     std::string path = "std.optimizers." + name.text;
     auto& finding = context.engine.report(Code::L064, name.span, {name.text, path});
-    finding.fix({"add `use " + path + "`", diagnostics::Certainty::certain, {context.modules.use_edit(name.span.file, path)}});
+    finding.fix({"add `use " + path + "`",
+                 diagnostics::Certainty::certain,
+                 {context.modules.use_edit(name.span.file, path)}});
     return nullptr;
   }
-  std::vector<std::string> candidates = context.modules.visible_names(Definition::Kind::optimizer, name.span.file);
+  std::vector<std::string> candidates =
+      context.modules.visible_names(Definition::Kind::optimizer, name.span.file);
   candidates.insert(candidates.end(), standard.begin(), standard.end());
-  suggest(context.engine.report(Code::L065, name.span, {"optimizer", name.text}), name.span, name.text, candidates, false);
+  suggest(context.engine.report(Code::L065, name.span, {"optimizer", name.text}), name.span, name.text,
+          candidates, false);
   return nullptr;
 }
 
-std::optional<std::vector<plan::NamedExpression>> read_hyper_parameters(Context& context, const RuleDefinition& rule, const std::vector<ast::Arg>& args, Span span,
+std::optional<std::vector<plan::NamedExpression>> read_hyper_parameters(Context& context,
+                                                                        const RuleDefinition& rule,
+                                                                        const std::vector<ast::Arg>& args,
+                                                                        Span span,
                                                                         std::vector<ScheduleUse>& schedules) {
   std::string short_name = rule.qualified_name.substr(rule.qualified_name.rfind('.') + 1);
   std::vector<std::string> names;
@@ -279,17 +307,22 @@ std::optional<std::vector<plan::NamedExpression>> read_hyper_parameters(Context&
       continue;
     }
     if (scalar->dim != Dim::none) {
-      context.engine.report(Code::L052, arg->value->span, {"a plain number for `" + parameter.name + "`", describe(*scalar)});
+      context.engine.report(Code::L052, arg->value->span,
+                            {"a plain number for `" + parameter.name + "`", describe(*scalar)});
       good = false;
       continue;
     }
     if (scalar->truth != parameter.truth) {
-      context.engine.report(Code::L050, arg->value->span, {(parameter.truth ? "`true` or `false` for `" : "a number for `") + parameter.name + "`", describe(*scalar)});
+      context.engine.report(
+          Code::L050, arg->value->span,
+          {(parameter.truth ? "`true` or `false` for `" : "a number for `") + parameter.name + "`",
+           describe(*scalar)});
       good = false;
       continue;
     }
     if (auto value = scalar->constant(); value && !in_range(parameter, *value)) {
-      context.engine.report(Code::L057, arg->value->span, {parameter.name, plan::number_text(*value), interval_text(parameter)});
+      context.engine.report(Code::L057, arg->value->span,
+                            {parameter.name, plan::number_text(*value), interval_text(parameter)});
       good = false;
       continue;
     }

@@ -15,8 +15,12 @@ std::optional<RuleDefinition> read_rule(Context& context, const Definition& defi
 /// The optimizer a `step` names, in the file it is written in; reports an unknown or a not imported one.
 const Definition* find_optimizer(Context& context, const ast::Name& name);
 
-/// The step's hyper-parameters with defaults filled in and schedules written in, each constant one in its range.
-std::optional<std::vector<plan::NamedExpression>> read_hyper_parameters(Context& context, const RuleDefinition& rule, const std::vector<ast::Arg>& args, Span span,
+/// The step's hyper-parameters with defaults filled in and schedules written in, each constant one in its
+/// range.
+std::optional<std::vector<plan::NamedExpression>> read_hyper_parameters(Context& context,
+                                                                        const RuleDefinition& rule,
+                                                                        const std::vector<ast::Arg>& args,
+                                                                        Span span,
                                                                         std::vector<ScheduleUse>& schedules);
 
 }  // namespace loop::sema

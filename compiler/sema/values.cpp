@@ -19,7 +19,8 @@ std::vector<std::string> quoted(const std::vector<std::string>& words) {
   return result;
 }
 
-std::optional<double> constant(Context& context, const Scalar& scalar, const ast::Expr& expr, const std::string& what) {
+std::optional<double> constant(Context& context, const Scalar& scalar, const ast::Expr& expr,
+                               const std::string& what) {
   if (scalar.truth) {
     context.engine.report(Code::L050, expr.span, {"a number for `" + what + "`", "a condition"});
     return std::nullopt;
@@ -29,7 +30,8 @@ std::optional<double> constant(Context& context, const Scalar& scalar, const ast
 
 bool is_scalar_shape(const ast::Expr& expr) {
   const ast::Expr& inner = ast::strip(expr);
-  return !std::holds_alternative<ast::Text>(inner.node) && !std::holds_alternative<ast::List>(inner.node) && !std::holds_alternative<ast::Range>(inner.node);
+  return !std::holds_alternative<ast::Text>(inner.node) && !std::holds_alternative<ast::List>(inner.node) &&
+         !std::holds_alternative<ast::Range>(inner.node);
 }
 
 }  // namespace
@@ -50,7 +52,8 @@ std::optional<double> read_number(Context& context, const ast::Expr& expr, const
   return value;
 }
 
-std::optional<int64_t> read_whole(Context& context, const ast::Expr& expr, const std::string& what, int64_t low) {
+std::optional<int64_t> read_whole(Context& context, const ast::Expr& expr, const std::string& what,
+                                  int64_t low) {
   auto value = read_number(context, expr, what);
   if (!value) return std::nullopt;
   if (*value != std::floor(*value) || std::abs(*value) > kMaxWhole) {
@@ -58,18 +61,21 @@ std::optional<int64_t> read_whole(Context& context, const ast::Expr& expr, const
     return std::nullopt;
   }
   if (*value < static_cast<double>(low)) {
-    context.engine.report(Code::L057, expr.span, {what, plan::number_text(*value), "[" + std::to_string(low) + ", inf)"});
+    context.engine.report(Code::L057, expr.span,
+                          {what, plan::number_text(*value), "[" + std::to_string(low) + ", inf)"});
     return std::nullopt;
   }
   return static_cast<int64_t>(*value);
 }
 
-std::optional<Measured> read_quantity(Context& context, const ast::Expr& expr, const std::string& what, const std::vector<Dim>& allowed) {
+std::optional<Measured> read_quantity(Context& context, const ast::Expr& expr, const std::string& what,
+                                      const std::vector<Dim>& allowed) {
   std::vector<std::string> units;
   for (Dim dim : allowed) units.emplace_back(name(dim));
   std::string wanted = "a quantity in " + base::enumerate(units) + " for `" + what + "`";
   if (!is_scalar_shape(expr)) {
-    context.engine.report(Code::L050, expr.span, {wanted, describe(expr)}).help("such as `" + example(allowed.front()) + "`");
+    context.engine.report(Code::L050, expr.span, {wanted, describe(expr)})
+        .help("such as `" + example(allowed.front()) + "`");
     return std::nullopt;
   }
   auto scalar = read_scalar(context, expr);
@@ -77,11 +83,16 @@ std::optional<Measured> read_quantity(Context& context, const ast::Expr& expr, c
   auto value = constant(context, *scalar, expr, what);
   if (!value) return std::nullopt;
   if (scalar->dim == Dim::none) {
-    auto& finding = context.engine.report(Code::L054, expr.span, {what, describe(*scalar), base::enumerate(units)});
-    if (!scalar->percent && allowed.size() == 1 && clock_of(allowed.front()) && allowed.front() != Dim::seconds)
-      finding.fix({std::string("add the unit `") + name(allowed.front()) + "`", diagnostics::Certainty::likely,
-                   {{{expr.span.file, expr.span.end, expr.span.end}, std::string(" ") + name(allowed.front())}}});
-    else finding.help("such as `" + example(allowed.front()) + "`");
+    auto& finding =
+        context.engine.report(Code::L054, expr.span, {what, describe(*scalar), base::enumerate(units)});
+    if (!scalar->percent && allowed.size() == 1 && clock_of(allowed.front()) &&
+        allowed.front() != Dim::seconds)
+      finding.fix(
+          {std::string("add the unit `") + name(allowed.front()) + "`",
+           diagnostics::Certainty::likely,
+           {{{expr.span.file, expr.span.end, expr.span.end}, std::string(" ") + name(allowed.front())}}});
+    else
+      finding.help("such as `" + example(allowed.front()) + "`");
     return std::nullopt;
   }
   if (std::find(allowed.begin(), allowed.end(), scalar->dim) == allowed.end()) {
@@ -114,14 +125,17 @@ std::optional<bool> read_boolean(Context& context, const ast::Expr& expr, const 
   return std::nullopt;
 }
 
-std::optional<std::string> read_choice(Context& context, const ast::Expr& expr, const std::string& what, const std::vector<std::string>& choices) {
+std::optional<std::string> read_choice(Context& context, const ast::Expr& expr, const std::string& what,
+                                       const std::vector<std::string>& choices) {
   auto name = as_name(expr);
   if (!name) {
-    context.engine.report(Code::L050, expr.span, {base::enumerate(quoted(choices)) + " for `" + what + "`", describe(expr)});
+    context.engine.report(Code::L050, expr.span,
+                          {base::enumerate(quoted(choices)) + " for `" + what + "`", describe(expr)});
     return std::nullopt;
   }
   if (std::find(choices.begin(), choices.end(), *name) != choices.end()) return name;
-  auto& finding = context.engine.report(Code::L061, expr.span, {*name, what, base::enumerate(quoted(choices))});
+  auto& finding =
+      context.engine.report(Code::L061, expr.span, {*name, what, base::enumerate(quoted(choices))});
   if (auto near = base::nearest(*name, choices)) {
     finding.help("did you mean `" + *near + "`?");
     finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{expr.span, *near}}});
@@ -134,7 +148,9 @@ std::optional<std::string> as_name(const ast::Expr& expr) {
   return std::nullopt;
 }
 
-const ast::Call* as_call(const ast::Expr& expr) { return std::get_if<ast::Call>(&ast::strip(expr).node); }
+const ast::Call* as_call(const ast::Expr& expr) {
+  return std::get_if<ast::Call>(&ast::strip(expr).node);
+}
 
 std::vector<const ast::Expr*> alternatives(const ast::Expr& expr) {
   std::vector<const ast::Expr*> result;
@@ -150,8 +166,9 @@ std::vector<const ast::Expr*> alternatives(const ast::Expr& expr) {
 }
 
 std::vector<plan::Trigger> read_triggers(Context& context, const ast::Expr& expr, const std::string& what) {
-  static const std::vector<Dim> kClocks = {Dim::updates, Dim::attempts, Dim::micro_batches, Dim::epochs, Dim::samples,
-                                           Dim::tokens,  Dim::samples_seen, Dim::tokens_seen, Dim::seconds};
+  static const std::vector<Dim> kClocks = {Dim::updates,      Dim::attempts,    Dim::micro_batches,
+                                           Dim::epochs,       Dim::samples,     Dim::tokens,
+                                           Dim::samples_seen, Dim::tokens_seen, Dim::seconds};
   std::vector<plan::Trigger> result;
   for (const ast::Expr* part : alternatives(expr))
     if (auto quantity = read_quantity(context, *part, what, kClocks))
@@ -159,7 +176,8 @@ std::vector<plan::Trigger> read_triggers(Context& context, const ast::Expr& expr
   return result;
 }
 
-NamedArguments match_arguments(Context& context, const std::vector<ast::Arg>& args, const std::string& callee, const std::vector<std::string>& names, size_t positional) {
+NamedArguments match_arguments(Context& context, const std::vector<ast::Arg>& args, const std::string& callee,
+                               const std::vector<std::string>& names, size_t positional) {
   NamedArguments result;
   result.values.assign(names.size(), nullptr);
   size_t next = 0;
@@ -184,7 +202,8 @@ NamedArguments match_arguments(Context& context, const std::vector<ast::Arg>& ar
       index = next++;
     }
     if (result.values[index]) {
-      context.engine.report(Code::L068, arg.span, {names[index]}).also(result.values[index]->span, "first given here");
+      context.engine.report(Code::L068, arg.span, {names[index]})
+          .also(result.values[index]->span, "first given here");
       result.good = false;
       continue;
     }
