@@ -23,7 +23,7 @@ class Machine {
         world_(world),
         all_((1U << world.ranks) - 1),
         elements_(program.groups * kElementsPerGroup) {
-    for (Rank& rank : ranks_) rank.state = start(program);
+    for (Rank& rank : ranks_) rank.state = start(program, world);
     for (const Instruction& one : program.micro) guarded_micro_ = guarded_micro_ || one.kind == OpKind::when;
     for (const Instruction& one : program.micro) losses_ += one.kind == OpKind::loss;
   }
@@ -72,6 +72,7 @@ class Machine {
     unscale_said_ = step_said_ = Said::nothing;
     touched_ = false;
     reduced_ = false;
+    stepped_ = 0;
     count();
   }
 
@@ -120,6 +121,10 @@ class Machine {
       for (int clock = 0; clock < kClocks; ++clock)
         if (!p_.names_clock[clock]) state.clocks[clock] += by[clock];
       if (applied && !p_.names_average) move_average(p_, state.theta, state.average);
+      if (applied)
+        state.skipped = 0;
+      else if (!empty_ || step_said_ == Said::no)
+        ++state.skipped;
     }
   }
 
@@ -340,14 +345,14 @@ class Machine {
   }
 
   void clip_norm(const Instruction& one, Rank& rank) {
-    double factor = norm_factor(p_, one.groups, one.limit * world_.clip_scale, rank.gradient);
+    double factor = norm_factor(p_, one.groups, one.limit * scale_of(world_, one.kind), rank.gradient);
     if (factor == 1) return;
     for (int g = 0; g < p_.groups; ++g)
       if (one.groups >> g & 1)
         for (int e = 0; e < kElementsPerGroup; ++e) rank.gradient[g * kElementsPerGroup + e] *= factor;
   }
   void clip_value(const Instruction& one, Rank& rank) {
-    double limit = one.limit * world_.clip_scale;
+    double limit = one.limit * scale_of(world_, one.kind);
     for (int g = 0; g < p_.groups; ++g)
       if (one.groups >> g & 1)
         for (int e = 0; e < kElementsPerGroup; ++e) {
@@ -359,6 +364,8 @@ class Machine {
 
   void step(const Instruction& one) {
     together("a step that some ranks skip");
+    if (stepped_ & one.groups) throw UseError{"a group is stepped twice in one window"};
+    stepped_ |= one.groups;
     // One verdict over all groups, ranks and steps of the window: all or none.
     if (step_said_ != Said::no) step_said_ = finite() ? Said::yes : Said::no;
     if (step_said_ == Said::no || !touched_) return;
@@ -462,6 +469,7 @@ class Machine {
   double global_count_[kMaxTerms] = {};
   bool empty_ = false;
   bool touched_ = false;
+  unsigned stepped_ = 0;  // groups, one bit each
   bool reduced_ = false;
   plan::ReduceMode reduced_as_ = plan::ReduceMode::sum;
   Said unscale_said_ = Said::nothing, step_said_ = Said::nothing;
@@ -498,6 +506,7 @@ void compare(const Program& p, const Snapshot& found, const Snapshot& expected, 
   }
   for (int g = 0; g < p.groups; ++g) check(found.steps[g], expected.steps[g], "number of steps of group", g);
   check(found.scale, expected.scale, "loss scale", -1);
+  check(found.skipped, expected.skipped, "number of skipped updates in a row", -1);
   check(found.tracker, expected.tracker, "growth count of the scaler", -1);
   static constexpr const char* clocks[kClocks] = {"clock updates", "clock attempts", "clock micro_batches",
                                                   "clock tokens", "clock tokens_seen"};
@@ -561,8 +570,13 @@ Judgement Executor::judge(const Program& program) {
     return judgement;
   }
   Known& known = this->known(program);
+  bool by_norm = false, by_value = false;
+  for (const Clip& clip : program.clips) (clip.kind == OpKind::clip_norm ? by_norm : by_value) = true;
   for (size_t w = 0; w < worlds_.size(); ++w) {
-    if (program.clips.empty() && worlds_[w].clip_scale != 1) continue;
+    // Without clips of both kinds some worlds are alike.
+    bool alike = worlds_[w].norm_scale == worlds_[w].value_scale;
+    if (by_norm && by_value ? false : by_norm || by_value ? !alike : !alike || worlds_[w].norm_scale != 1)
+      continue;
     if (known.courses[w].empty()) known.courses[w] = reference(program, worlds_[w]);
     judgement = run(program, worlds_[w], known.courses[w]);
     if (judgement.outcome != Outcome::equal) return judgement;

@@ -35,6 +35,7 @@ struct Snapshot {
   double scale = 1;
   int tracker = 0;  // applied windows since the scale last changed
   double clocks[kClocks] = {};
+  int skipped = 0;  // updates not applied in a row: at the limit of `nonfinite` they end the run
 };
 
 /// The course of the reference in one world: the objective's gradient by one sum over all samples, one clip

@@ -78,9 +78,9 @@ TEST_CASE("thresholds clip sometimes, always and never") {
       int active = 0;
       int applied = static_cast<int>(reference(program, world, &active).back().clocks[kUpdates]);
       INFO(to_text(setting), ": ", world.name, " ", active, " of ", applied);
-      if (world.clip_scale == 1) CHECK((active > 0 && active < applied));
-      if (world.clip_scale < 1) CHECK(active == applied);
-      if (world.clip_scale > 1) CHECK(active == 0);
+      if (world.norm_scale == 1) CHECK((active > 0 && active < applied));
+      if (world.norm_scale < 1) CHECK(active == applied);
+      if (world.norm_scale > 1) CHECK(active == 0);
     }
   }
 }

@@ -47,7 +47,8 @@ bool writable(const Setting& setting, int variant, bool in_loss) {
   if (shape.micro && !in_loss) return false;
   bool counts = shape.global || shape.rank || shape.micro;
   // A constant has no count to name.
-  if (counts && !shape.other_class && setting.unit != Setting::Unit::tokens) return false;
+  bool constant = setting.unit == Setting::Unit::constant || setting.unit == Setting::Unit::window;
+  if (counts && !shape.other_class && constant) return false;
   if (shape.other_class && setting.classes < 2) return false;
   // Without a loss scale S = 1; two factors are enough to see that.
   if (shape.scale && !setting.fp16 && variant != kLossScale && variant != kOneOverLossScale) return false;
@@ -64,13 +65,20 @@ std::vector<int> choose(const Setting& setting, bool in_loss) {
 /// The lists depend on four facts only and are asked for often.
 const std::vector<int>& chosen(const Setting& setting, bool in_loss) {
   thread_local std::array<std::vector<int>, 32> lists;
-  size_t key = (setting.size == Setting::Size::tokens) | (setting.unit != Setting::Unit::tokens) << 1 |
+  size_t key = (setting.size == Setting::Size::tokens) |
+               (setting.unit == Setting::Unit::constant || setting.unit == Setting::Unit::window) << 1 |
                (setting.classes > 1) << 2 | setting.fp16 << 3 | in_loss << 4;
   if (lists[key].empty()) lists[key] = choose(setting, in_loss);
   return lists[key];
 }
 
 }  // namespace
+
+bool is_writable(const Setting& setting, const Token& token) {
+  if (token.kind == plan::OpKind::scale_loss) return writable(setting, token.variant, true);
+  if (token.kind == plan::OpKind::scale_grad) return writable(setting, token.variant, false);
+  return true;
+}
 
 const std::vector<int>& loss_factors(const Setting& setting) {
   return chosen(setting, true);
@@ -91,7 +99,8 @@ plan::Factor factor(const Setting& setting, int variant) {
   plain(Symbol::micro_batches, shape.configured);
   plain(Symbol::micro_batches_counted, shape.counted);
   plain(Symbol::ranks, shape.ranks);
-  const char* unit = !shape.other_class ? "tokens" : setting.equal ? "samples" : "boxes";
+  const char* first = setting.unit == Setting::Unit::micro_batch ? "micro_batch" : "tokens";
+  const char* unit = !shape.other_class ? first : setting.equal ? "samples" : "boxes";
   auto count = [&](Symbol symbol, int exponent) {
     if (exponent) result.powers.push_back({symbol, shape.other_class ? 1 : 0, unit, exponent});
   };

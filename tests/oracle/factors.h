@@ -44,6 +44,7 @@ plan::Factor factor(const Setting& setting, int variant);
 /// Those that may be written in scale_loss, in scale_grad.
 const std::vector<int>& loss_factors(const Setting& setting);
 const std::vector<int>& gradient_factors(const Setting& setting);
+bool is_writable(const Setting& setting, const Token& token);
 
 enum ConditionVariant { kFirst, kLast, kFinite, kNotFinite, kNotLast, kConditions };
 plan::Expression condition(int variant);

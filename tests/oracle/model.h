@@ -8,11 +8,11 @@
 
 namespace loop::oracle {
 
-inline Snapshot start(const Program& p) {
+inline Snapshot start(const Program& p, const World& world) {
   Snapshot state;
   constexpr double theta[kElements] = {0.4, -0.3, 0.7, -0.6};
   for (int e = 0; e < kElements; ++e) state.theta[e] = state.average[e] = theta[e];
-  state.scale = p.init_scale;
+  state.scale = p.init_scale / world.scale_divisor;
   return state;
 }
 
@@ -48,6 +48,11 @@ inline double finished_count(const Program& p, int c, double added) {
 inline double own_share(const Program& p, const Window& window, int t, int r, int k) {
   if (p.unit[p.class_of[t]] != plan::CountUnit::micro_batch) return 1;
   return window.items[t][r][k] > 0 ? 1 / window.items[t][r][k] : 0;
+}
+
+/// What multiplies the thresholds of one kind of clip.
+inline double scale_of(const World& world, plan::OpKind clip) {
+  return clip == plan::OpKind::clip_norm ? world.norm_scale : world.value_scale;
 }
 
 inline double norm_factor(const Program& p, unsigned groups, double limit, const double* gradient) {

@@ -71,10 +71,16 @@ void insert(Tokens& tokens, size_t at, Token token, bool in_micro) {
   if (at < tokens.split || (at == tokens.split && in_micro)) ++tokens.split;
 }
 
+/// `micro` is the compiler's, and stays as it is.
+bool micro_is_fixed(const Setting& setting) {
+  return setting.sync == Setting::Sync::last || setting.sync == Setting::Sync::every;
+}
+
 /// Every place where a token of this kind may stand: (index, in micro).
 template <class Visit>
-void each_place(const Tokens& tokens, OpKind kind, Visit visit) {
-  for (size_t at = 0; at <= tokens.split; ++at) visit(at, true);
+void each_place(const Setting& setting, const Tokens& tokens, OpKind kind, Visit visit) {
+  if (!micro_is_fixed(setting))
+    for (size_t at = 0; at <= tokens.split; ++at) visit(at, true);
   if (only_in_micro(kind)) return;
   for (size_t at = tokens.split; at <= tokens.all.size(); ++at) visit(at, false);
 }
@@ -85,7 +91,7 @@ class Editor {
       : setting_(setting), tokens_(tokens), visit_(visit) {}
 
   void edits() {
-    for (size_t at = 0; at < tokens_.all.size(); ++at) {
+    for (size_t at = micro_is_fixed(setting_) ? tokens_.split : 0; at < tokens_.all.size(); ++at) {
       const Token& token = tokens_.all[at];
       remove(at);
       if (token.part == Part::whole) {
@@ -115,7 +121,7 @@ class Editor {
     for (int mode : {0, 1}) pool.push_back(whole(OpKind::reduce, mode));
     for (int clock : {0, 1}) pool.push_back(whole(OpKind::tick, clock));
     for (const Token& token : pool)
-      each_place(tokens_, token.kind, [&](size_t at, bool in_micro) {
+      each_place(setting_, tokens_, token.kind, [&](size_t at, bool in_micro) {
         Tokens made = tokens_;
         insert(made, at, token, in_micro);
         visit_(std::move(made));
@@ -142,7 +148,7 @@ class Editor {
     Tokens without = tokens_;
     erase(without, at);
     bool whole = token.part == Part::whole;
-    each_place(without, token.kind, [&](size_t to, bool in_micro) {
+    each_place(setting_, without, token.kind, [&](size_t to, bool in_micro) {
       Tokens made = without;
       insert(made, to, token, in_micro);
       if (made == tokens_ || (!whole && !nests(made))) return;
@@ -205,7 +211,7 @@ class Editor {
   /// The block around every run of operations.
   void wrap(Token frame) {
     size_t end = only_in_micro(frame.kind) ? tokens_.split : tokens_.all.size();
-    for (size_t from = 0; from < end; ++from)
+    for (size_t from = micro_is_fixed(setting_) ? tokens_.split : 0; from < end; ++from)
       for (size_t to = from + 1; to <= (from < tokens_.split ? tokens_.split : end); ++to) {
         Tokens made = tokens_;
         bool in_micro = from < tokens_.split;
@@ -333,16 +339,17 @@ std::vector<Tokens> transcriptions(const Setting& setting) {
   update.push_back(whole(OpKind::normalize));
   finish(setting, update);
   std::vector<Token> micro = body(plan::LossMode::sum, -1);
+  std::vector<Token> zero = {update.back()};
+  update.pop_back();
   std::vector<Token> guarded = micro;
   guarded.push_back(opens(OpKind::when, kLast));
   append(guarded, update);
   guarded.push_back(closes(OpKind::when));
-  all.push_back(joined(guarded, {}));
+  all.push_back(joined(guarded, zero));
   append(micro, update);
-  all.push_back(joined(micro, {}));
+  all.push_back(joined(micro, zero));
 
   // Clocks and averages by hand.
-  update.pop_back();
   update.push_back(opens(OpKind::when, kFinite));
   update.push_back(whole(OpKind::tick));
   update.push_back(whole(OpKind::average));
@@ -367,7 +374,23 @@ std::vector<Tokens> transcriptions(const Setting& setting) {
   }
   update.push_back(whole(OpKind::zero_grad));
   all.push_back(joined(often, update));
+  std::erase_if(all, [&](const Tokens& tokens) { return !can_be_written(setting, tokens); });
   return all;
+}
+
+bool can_be_written(const Setting& setting, const Tokens& tokens) {
+  if (!std::all_of(tokens.all.begin(), tokens.all.end(),
+                   [&](const Token& token) { return is_writable(setting, token); }))
+    return false;
+  if (micro_is_fixed(setting)) {
+    Tokens fixed = canonical(setting);
+    if (tokens.split != fixed.split ||
+        !std::equal(fixed.all.begin(), fixed.all.begin() + static_cast<long>(fixed.split),
+                    tokens.all.begin()))
+      return false;
+  }
+  return !std::all_of(tokens.all.begin() + static_cast<long>(tokens.split), tokens.all.end(),
+                      [](const Token& token) { return token.kind == OpKind::step; });
 }
 
 void each_edit(const Setting& setting, const Tokens& tokens, bool with_insertions,

@@ -52,6 +52,10 @@ Tokens canonical(const Setting& setting);
 /// update inside `micro`, guards, clocks by hand.
 std::vector<Tokens> transcriptions(const Setting& setting);
 
+/// Whether a spec can hold these operations: its `update` is not empty, nor of steps alone (the compiler
+/// would complete it), it names the counts it has, and a `micro` that is the compiler's is the compiler's.
+bool can_be_written(const Setting& setting, const Tokens& tokens);
+
 /// Calls `visit` for every program one edit away: an operation or a block's frame deleted, an operation
 /// duplicated, an operation or one end of a block moved anywhere it may stand, a factor, mode, kind or scope
 /// exchanged; with `insertions` also any operation put in anywhere.

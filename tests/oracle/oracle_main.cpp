@@ -44,14 +44,14 @@ void explore(Court& court, const Setting& setting, const Tokens& start, int edit
              std::unordered_set<uint64_t>& judged) {
   std::unordered_set<uint64_t> seen = {fingerprint(start)};
   std::vector<Tokens> frontier = {start};
-  if (judged.insert(fingerprint(start)).second) court.judge(start);
+  if (judged.insert(fingerprint(start)).second && can_be_written(setting, start)) court.judge(start);
   for (int depth = 1; depth <= edits; ++depth) {
     std::vector<Tokens> next;
     for (const Tokens& from : frontier)
       each_edit(setting, from, false, [&](Tokens&& made) {
         uint64_t print = fingerprint(made);
         if (!seen.insert(print).second) return;
-        if (judged.insert(print).second) court.judge(made);
+        if (judged.insert(print).second && can_be_written(setting, made)) court.judge(made);
         if (depth < edits) next.push_back(std::move(made));
       });
     frontier = std::move(next);
@@ -69,7 +69,10 @@ void walk(Court& court, const Setting& setting, uint64_t seed) {
   Tokens here = starts[random() % starts.size()];
   for (int move = 0; move < moves; ++move) {
     std::vector<Tokens> near;
-    each_edit(setting, here, true, [&](Tokens&& made) { near.push_back(std::move(made)); });
+    each_edit(setting, here, true, [&](Tokens&& made) {
+      if (can_be_written(setting, made)) near.push_back(std::move(made));
+    });
+    if (near.empty()) return;
     std::vector<const Tokens*> right;
     for (int i = 0; i < tries; ++i) {
       const Tokens& tried = near[random() % near.size()];

@@ -37,7 +37,7 @@ void clip(const Program& p, const Clip& clip, double limit, double* gradient, bo
 
 std::vector<Snapshot> reference(const Program& p, const World& world, int* clip_active) {
   std::vector<Snapshot> course;
-  Snapshot state = start(p);
+  Snapshot state = start(p, world);
   int elements = p.groups * kElementsPerGroup;
   for (const Window& window : world.windows) {
     double counts[kMaxTerms] = {};
@@ -62,7 +62,7 @@ std::vector<Snapshot> reference(const Program& p, const World& world, int* clip_
       for (int e = 0; e < elements; ++e) applied = applied && std::isfinite(gradient[e]);
       if (applied) {
         bool active = false;
-        for (const Clip& one : p.clips) clip(p, one, one.limit * world.clip_scale, gradient, active);
+        for (const Clip& one : p.clips) clip(p, one, one.limit * scale_of(world, one.kind), gradient, active);
         if (clip_active && active) ++*clip_active;
         for (int g = 0; g < p.groups; ++g) apply(p.rules[p.rule_of[g]], g, gradient, state);
       }
@@ -71,6 +71,8 @@ std::vector<Snapshot> reference(const Program& p, const World& world, int* clip_
     ++state.clocks[kAttempts];
     state.clocks[kMicroBatches] += window.counted;
     state.clocks[kTokensSeen] += counts[0];
+    if (applied) state.skipped = 0;
+    if (!applied && !empty) ++state.skipped;
     if (applied) {
       ++state.clocks[kUpdates];
       state.clocks[kTokens] += counts[0];

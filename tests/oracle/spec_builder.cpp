@@ -126,7 +126,11 @@ SpecBuilder::SpecBuilder(const Setting& setting) : setting_(setting) {
   if (setting.fp16) {
     plan::Amp amp;
     amp.mode = plan::AmpMode::fp16;
-    amp.init_scale = 64;
+    // The scale is below and above 1 in the course of a run.
+    amp.init_scale = 4;
+    amp.growth_factor = 4;
+    amp.backoff_factor = 1.0 / 256;
+    amp.min_scale = 1.0 / 1024;
     amp.growth_interval = 1;  // the scale changes at every update_scale
     write(spec.amp, amp);
   }
@@ -161,7 +165,7 @@ SpecBuilder::SpecBuilder(const Setting& setting) : setting_(setting) {
   spec.averages.push_back(average);
 
   sema::StopCondition stop;
-  stop.condition.limit = {plan::Clock::updates, 100};
+  stop.condition.limit = {plan::Clock::updates, 12};
   spec.stop.push_back(stop);
   sema::ScheduleUse schedule;
   schedule.schedule = "falling";
@@ -196,7 +200,7 @@ sema::Operation SpecBuilder::operation(const Token& token) const {
       op.groups = scope(token.variant);
       break;
     case OpKind::clip_value:
-      op.limit = Expression::constant(0.5);
+      op.limit = Expression::constant(0.8);
       op.groups = scope(token.variant);
       break;
     case OpKind::step:

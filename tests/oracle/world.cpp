@@ -34,27 +34,29 @@ class Maker {
     bool flush = spec_.window.tail.value == plan::Tail::flush;
     bool can_be_empty = !equal_ && spec_.window.empty.value == plan::EmptyPolicy::skip;
     full(0);
-    Window& uneven = full(1);
-    if (!equal_) clear(uneven, 0, 0, 0);
+    full(1);
     Window& bad = full(2);
     bad.bad_rank = ranks_ - 1;
-    bad.bad_micro = std::min(1, bad.counted - 1);
-    full(3);
+    bad.bad_micro = std::max(0, bad.counted - 2);
+    Window& holed = full(3);
+    if (!equal_ && (holed.counted > 1 || ranks_ > 1)) clear(holed, 0, ranks_ - 1, 0);
     if (can_be_empty) clear(full(4));
     if (!equal_) {
-      // The first rank sees nothing of the first class; nobody sees anything of the second.
+      // The first rank sees nothing of the first class, nobody anything of the second; then nobody of the
+      // first.
       Window& poor = full(5);
-      if (ranks_ > 1)
-        for (int k = 0; k < poor.counted; ++k) clear(poor, 0, 0, k);
-      for (int r = 0; r < ranks_; ++r)
-        for (int k = 0; k < poor.counted; ++k) clear(poor, 1, r, k);
+      if (ranks_ > 1) clear(poor, 0, 0);
+      for (int r = 0; r < ranks_; ++r) clear(poor, 1, r);
+      Window& poorer = full(6);
+      for (int r = 0; r < ranks_; ++r) clear(poorer, 0, r);
     }
     if (flush) tail(2);
-    Window& late = full(6);
+    full(8);
+    Window& late = full(7);
     late.bad_rank = 0;
     late.bad_micro = late.counted - 1;
     if (flush) tail(1);
-    full(7);
+    full(9);
     return std::move(windows_);
   }
 
@@ -63,8 +65,8 @@ class Maker {
     Window window;
     const plan::WindowSize& size = spec_.window.size.value;
     if (size.unit != plan::WindowSize::Unit::micro_batches) {
-      constexpr std::array<int, 4> lengths = {3, 2, 1, 4};
-      window.configured = window.counted = lengths[index % 4];
+      constexpr std::array<int, 5> lengths = {3, 1, 2, 4, 2};
+      window.configured = window.counted = lengths[index % 5];
     } else if (size.ramp) {
       int last = static_cast<int>(size.value);
       window.configured = window.counted = std::min(last, static_cast<int>(size.ramp->from) + index / 2);
@@ -102,6 +104,9 @@ class Maker {
     window.items[t][r][k] = 0;
     for (double& target : window.target[t][r][k]) target = 0;
   }
+  void clear(Window& window, int t, int r) {
+    for (int k = 0; k < window.counted; ++k) clear(window, t, r, k);
+  }
   void clear(Window& window) {
     for (int t = 0; t < kMaxTerms; ++t)
       for (int r = 0; r < ranks_; ++r)
@@ -135,17 +140,27 @@ std::vector<World> worlds_of(const sema::Spec& spec) {
   std::vector<int> ranks = {2, 3, 1};
   if (spec.ranks.value) ranks = {static_cast<int>(*spec.ranks.value)};
   struct Bite {
-    double scale;
+    double norm, value;
     const char* name;
   };
+  constexpr double often = 1e-3, idle = 1e6;
+  constexpr std::array<Bite, 7> bites = {{{1, 1, "clips sometimes active"},
+                                          {often, often, "clips always active"},
+                                          {idle, idle, "clips never active"},
+                                          {1, idle, "clip by norm sometimes active, by value never"},
+                                          {idle, 1, "clip by value sometimes active, by norm never"},
+                                          {often, idle, "clip by norm always active, by value never"},
+                                          {idle, often, "clip by value always active, by norm never"}}};
   std::vector<World> worlds;
-  for (Bite bite : {Bite{1, "sometimes"}, Bite{1e-3, "always"}, Bite{1e6, "never"}}) {
+  for (const Bite& bite : bites) {
     for (int r : ranks) {
       World world;
       world.ranks = r;
-      world.clip_scale = bite.scale;
+      world.norm_scale = bite.norm;
+      world.value_scale = bite.value;
+      world.scale_divisor = bite.norm == often ? 64 : 1;
       world.windows = Maker(spec, r).windows();
-      world.name = "R = " + std::to_string(r) + ", clips " + bite.name + " active";
+      world.name = "R = " + std::to_string(r) + ", " + bite.name;
       worlds.push_back(std::move(world));
     }
   }

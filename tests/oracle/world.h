@@ -31,7 +31,9 @@ struct Window {
 
 struct World {
   int ranks = 1;
-  double clip_scale = 1;  // every threshold is multiplied by it
+  double norm_scale = 1, value_scale = 1;  // thresholds of clips by norm and by value are multiplied by it
+  double scale_divisor =
+      1;  // the loss scale starts at the spec's divided by it: no verdict rests on its value
   std::vector<Window> windows;
   std::string name;
 };

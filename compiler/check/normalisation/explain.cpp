@@ -30,6 +30,9 @@ std::string atom_text(const JudgeContext& context, Atom atom) {
       return count_name(context, "N_r", atom.index);
     case Symbol::count_micro:
       return count_name(context, "n_rk", atom.index);
+    case Symbol::filled:
+    case Symbol::filled_rank:
+      return "M";
     case Symbol::opaque:
       return "…";
   }
@@ -114,7 +117,10 @@ void show_factor(const JudgeContext& context, const FactorMismatch& mismatch, Fi
   const bool written = context.spec.micro.written || context.spec.update.written;
   for (const Origin& origin : mismatch.found.origins) {
     if (!origin.operation || origin.factor.is_one() || !written) continue;
-    const std::string text = "× " + text_of(context, for_person(origin.factor));
+    std::string text = "× " + text_of(context, for_person(origin.factor));
+    if (origin.operation->span == context.spec.name_span) {
+      text += ", by `" + std::string(plan::name(origin.operation->op.kind)) + "`, which the compiler writes";
+    }
     const bool known =
         std::any_of(finding.labels.begin(), finding.labels.end(), [&](const diagnostics::Label& label) {
           return label.span == origin.operation->span && label.text == text;

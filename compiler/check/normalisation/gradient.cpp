@@ -26,8 +26,13 @@ Monomial sum_over_holders(const Monomial& factor) {
 
 }  // namespace
 
+std::vector<Part>& Gradient::own_parts() {
+  if (parts_.use_count() > 1) parts_ = std::make_shared<std::vector<Part>>(*parts_);
+  return *parts_;
+}
+
 bool Gradient::finite() const {
-  return std::none_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.nonfinite; });
+  return std::none_of(parts_->begin(), parts_->end(), [](const Part& part) { return part.nonfinite; });
 }
 
 void Gradient::add(int window, int micro, const LossValue& loss, bool nonfinite) {
@@ -38,12 +43,12 @@ void Gradient::add(int window, int micro, const LossValue& loss, bool nonfinite)
     part.count_class = static_cast<int>(count_class);
     part.nonfinite = nonfinite;
     part.summands = loss.per_class[count_class];
-    parts_.push_back(std::move(part));
+    own_parts().push_back(std::move(part));
   }
 }
 
 void Gradient::drop_before(int window) {
-  std::erase_if(parts_, [&](const Part& part) { return part.window < window; });
+  std::erase_if(own_parts(), [&](const Part& part) { return part.window < window; });
 }
 
 void multiply(std::vector<Summand>& summands, const Monomial& factor, const sema::Operation* operation) {
@@ -58,11 +63,11 @@ void Gradient::multiply(const Monomial& factor, const sema::Operation* operation
     if (atom.symbol == Symbol::count_rank) atom.symbol = Symbol::count_rank_after;
     return Monomial::of(atom);
   });
-  for (Part& part : parts_) check::multiply(part.summands, part.replicated ? after : factor, operation);
+  for (Part& part : own_parts()) check::multiply(part.summands, part.replicated ? after : factor, operation);
 }
 
 void Gradient::reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new) {
-  for (Part& part : parts_) {
+  for (Part& part : own_parts()) {
     if (part.replicated && only_new) continue;
     Monomial factor;
     if (part.replicated) {

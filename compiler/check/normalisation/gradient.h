@@ -2,6 +2,7 @@
 // factor, and whether each part is this rank's own or already the sum over all ranks.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,12 +40,21 @@ struct LossValue {
 
 class Gradient {
  public:
-  const std::vector<Part>& parts() const { return parts_; }
-  bool empty() const { return parts_.empty(); }
+  const std::vector<Part>& parts() const { return *parts_; }
+  bool empty() const { return parts_->empty(); }
   bool finite() const;
+  /// The operation that may have divided by a count of zero, and so made every element, zeros too, not a
+  /// number; null when none has since the gradient was last zeroed.
+  const sema::Operation* spoiled_by() const { return spoiled_by_; }
+  void spoil(const sema::Operation* operation) {
+    if (!spoiled_by_) spoiled_by_ = operation;
+  }
 
   void add(int window, int micro, const LossValue& loss, bool nonfinite);
-  void clear() { parts_.clear(); }
+  void clear() {
+    parts_ = std::make_shared<std::vector<Part>>();
+    spoiled_by_ = nullptr;
+  }
   /// Removes what older windows left.
   void drop_before(int window);
   /// Multiplies everything. On a replicated part a rank's own count is the holder's, no longer the
@@ -54,7 +64,11 @@ class Gradient {
   void reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new);
 
  private:
-  std::vector<Part> parts_;
+  /// Copies share the parts until one of them changes: a trace keeps the gradient at each of its events.
+  std::vector<Part>& own_parts();
+
+  std::shared_ptr<std::vector<Part>> parts_ = std::make_shared<std::vector<Part>>();
+  const sema::Operation* spoiled_by_ = nullptr;
 };
 
 /// Multiplies a factor onto every summand.

@@ -11,6 +11,7 @@ namespace loop::check {
 struct WindowAlgebra {
   bool tail = false;        // a short window at an epoch's end
   bool optimistic = false;  // only full windows of full micro-batches: what a user has in mind who writes 1/K
+  int micro_batches = 0;    // this window's number, where it is exact; 0: any
 };
 
 class Identities {
@@ -22,7 +23,10 @@ class Identities {
  private:
   Monomial replace(Atom atom) const;
   Monomial replace_count(Atom atom) const;
+  Monomial number_of(int count_class) const;
   bool equal_counts(const ClassFacts& count_class) const;
+  bool full_or_empty(const ClassFacts& count_class) const;
+  bool one_micro_batch() const { return facts_.always_one || window_.micro_batches == 1; }
   bool full() const { return !window_.tail; }
 
   const Facts& facts_;

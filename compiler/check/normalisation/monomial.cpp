@@ -1,7 +1,7 @@
 #include "compiler/check/normalisation/monomial.h"
 
+#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "runtime/plan/expression.h"
 
@@ -16,13 +16,15 @@ std::string number_text(double value) {
 
 Monomial Monomial::of(Atom atom, int exponent) {
   Monomial result;
-  if (exponent != 0) result.powers_[atom] = exponent;
+  if (exponent != 0) result.powers_.emplace_back(atom, exponent);
   return result;
 }
 
 int Monomial::exponent(Atom atom) const {
-  const auto found = powers_.find(atom);
-  return found == powers_.end() ? 0 : found->second;
+  for (const auto& [known, exponent] : powers_) {
+    if (known == atom) return exponent;
+  }
+  return 0;
 }
 
 int Monomial::total_exponent(Symbol symbol) const {
@@ -43,9 +45,14 @@ bool Monomial::contains(Symbol symbol) const {
 Monomial& Monomial::operator*=(const Monomial& other) {
   number_ *= other.number_;
   for (const auto& [atom, exponent] : other.powers_) {
-    int& power = powers_[atom];
-    power += exponent;
-    if (power == 0) powers_.erase(atom);
+    const auto at =
+        std::lower_bound(powers_.begin(), powers_.end(), atom,
+                         [](const auto& power, const Atom& wanted) { return power.first < wanted; });
+    if (at == powers_.end() || at->first != atom) {
+      powers_.insert(at, {atom, exponent});
+    } else if ((at->second += exponent) == 0) {
+      powers_.erase(at);
+    }
   }
   return *this;
 }
@@ -55,9 +62,10 @@ Monomial Monomial::inverse() const {
 }
 
 Monomial Monomial::to_power(int exponent) const {
-  Monomial result(std::pow(number_, exponent));
   if (exponent == 0) return Monomial();
-  for (const auto& [atom, power] : powers_) result.powers_[atom] = power * exponent;
+  Monomial result = *this;
+  if (number_ != 1) result.number_ = std::pow(number_, exponent);
+  for (auto& [atom, power] : result.powers_) power *= exponent;
   return result;
 }
 
@@ -69,7 +77,10 @@ bool Monomial::equals(const Monomial& other) const {
 
 Monomial Monomial::substituted(const std::function<Monomial(Atom)>& replace) const {
   Monomial result(number_);
-  for (const auto& [atom, exponent] : powers_) result *= replace(atom).to_power(exponent);
+  for (const auto& [atom, exponent] : powers_) {
+    const Monomial replaced = replace(atom);
+    result *= exponent == 1 ? replaced : replaced.to_power(exponent);
+  }
   return result;
 }
 

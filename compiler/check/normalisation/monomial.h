@@ -4,8 +4,9 @@
 
 #include <compare>
 #include <functional>
-#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace loop::check {
 
@@ -18,7 +19,9 @@ enum class Symbol {
   count_rank,        // N_r of the rank that the contribution comes from
   count_rank_after,  // N_r of the rank that holds it, multiplied on after a reduction: ranks differ
   count_micro,       // n_rk
-  opaque             // a sum that is no product
+  filled,       // M, micro-batches of all ranks that have any units; index: count class, -1 without a mask
+  filled_rank,  // the same of one rank
+  opaque        // a sum that is no product
 };
 
 struct Atom {
@@ -36,7 +39,8 @@ class Monomial {
   static Monomial of(Atom atom, int exponent = 1);
 
   double number() const { return number_; }
-  const std::map<Atom, int>& powers() const { return powers_; }
+  /// Ordered by atom, no exponent is 0.
+  const std::vector<std::pair<Atom, int>>& powers() const { return powers_; }
   int exponent(Atom atom) const;
   /// Sum of the exponents of every atom of this symbol.
   int total_exponent(Symbol symbol) const;
@@ -60,7 +64,7 @@ class Monomial {
 
  private:
   double number_ = 1;
-  std::map<Atom, int> powers_;
+  std::vector<std::pair<Atom, int>> powers_;
 };
 
 /// "S·R / (N·K)"; `name` spells an atom.

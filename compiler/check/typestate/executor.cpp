@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/check/typestate/condition.h"
+#include "compiler/check/typestate/divisions.h"
 
 namespace loop::check {
 namespace {
@@ -25,12 +26,7 @@ struct Graph {
   bool loss_synchronises = false;  // of the forward that the loss was taken from
   bool loss_in_scope = false;
   LossValue loss;
-};
-
-/// A reduction at one moment of a window.
-struct Reduction {
-  size_t moment = 0;
-  plan::ReduceMode mode = plan::ReduceMode::sum;
+  const sema::Operation* spoiled_by = nullptr;  // a division by a count that may be zero
 };
 
 struct Scope {
@@ -51,18 +47,28 @@ class Execution {
 
   WindowTrace window(int index, const Scenario::Window& shape) {
     choices_.forget();
-    // `normalize` may have to know the reduction after it, so the window is run once to see where it reduces.
-    if (normalizes_) {
-      Execution ahead = *this;
-      ahead.normalizes_ = false;
-      ahead.run_window(index, shape);
-      reductions_ = ahead.reductions_;
+    if (!normalizes_) {
+      run_window(index, shape);
+      return std::move(trace_);
     }
+    // A `normalize` before any reduction has to know the next one: the window is then run again, knowing
+    // where it reduces.
+    Execution before = *this;
     run_window(index, shape);
+    if (!asked_ahead_) return std::move(trace_);
+    before.foreseen_ = std::move(reductions_);
+    before.run_window(index, shape);
+    take_over(std::move(before));
     return std::move(trace_);
   }
 
  private:
+  void take_over(Execution&& other) {
+    trace_ = std::move(other.trace_);
+    gradient_ = std::move(other.gradient_);
+    scale_reading_ = other.scale_reading_;
+  }
+
   void run_window(int index, const Scenario::Window& shape) {
     trace_ = WindowTrace{};
     trace_.window = index;
@@ -70,10 +76,14 @@ class Execution {
     trace_.tail = shape.tail;
     trace_.micro_batches = shape.micro_batches;
     trace_.empty_micro = shape.empty_micro;
+    if (shape.kind == WindowKind::nonfinite)
+      trace_.nonfinite_micro = shape.nonfinite_micro > 0 ? shape.nonfinite_micro : shape.micro_batches;
     unscale_verdict_.reset();
+    unscale_spoiled_by_ = step_spoiled_by_ = nullptr;
     step_verdict_.reset();
     touched_ = false;
-    if (!normalizes_) reductions_.clear();
+    reductions_.clear();
+    asked_ahead_ = false;
     // The fp16 loss scale is fixed anew before each window.
     ++scale_reading_;
     for (int micro = 1; micro <= shape.micro_batches; ++micro) micro_batch(micro);
@@ -191,6 +201,7 @@ class Execution {
     event.touched = touched_;
     event.closed = graph_.closed;
     event.verdict = verdict();
+    event.verdict_spoiled_by = unscale_verdict_ ? unscale_spoiled_by_ : step_spoiled_by_;
     if (entry.gradient_effect != GradientEffect::none || entry.verdict != Verdict::none)
       event.gradient = gradient_;
     event.need_met = graph_need_met(entry);
@@ -198,11 +209,15 @@ class Execution {
       graph_effect(operation, entry, scope, event);
       gradient_effect(operation, entry);
     }
-    if (entry.verdict == Verdict::gives) unscale_verdict_ = gradient_.finite();
+    if (entry.verdict == Verdict::gives) {
+      unscale_verdict_ = gradient_.finite();
+      unscale_spoiled_by_ = gradient_.spoiled_by();
+    }
     // One verdict for all steps of a window: once one of them has found the gradient not finite, none is
     // applied.
     if (entry.verdict == Verdict::gives_and_obeys) {
       step_verdict_ = step_verdict_.value_or(true) && gradient_.finite();
+      if (!step_spoiled_by_) step_spoiled_by_ = gradient_.spoiled_by();
     }
     if (entry.verdict == Verdict::needs) ++scale_reading_;
     trace_.events.push_back(std::move(event));
@@ -232,6 +247,7 @@ class Execution {
       case GraphEffect::makes_loss:
         graph_.open = true;
         graph_.loss = loss_value(operation);
+        graph_.spoiled_by = nullptr;
         graph_.loss_in_scope = graph_.forward_in_scope;
         graph_.loss_synchronises = graph_.forward_synchronises;
         break;
@@ -239,15 +255,17 @@ class Execution {
         for (std::vector<Summand>& summands : graph_.loss.per_class) {
           check::multiply(summands, to_monomial(operation.op.factor, scale_reading_), &operation);
         }
+        if (divides(operation)) graph_.spoiled_by = &operation;
         break;
       case GraphEffect::spends_loss:
         graph_.closed = touched_ = true;
         event.synchronises = graph_.loss_synchronises;
         event.outside_sync_scope = scope.sync_on.has_value() && !graph_.loss_in_scope;
         if (scope.micro != trace_.empty_micro || scope.micro == 0) {
-          const bool nonfinite = trace_.kind == WindowKind::nonfinite && scope.micro == trace_.micro_batches;
+          const bool nonfinite = scope.micro != 0 && scope.micro == trace_.nonfinite_micro;
           gradient_.add(trace_.window, scope.micro, graph_.loss, nonfinite);
         }
+        if (graph_.spoiled_by) gradient_.spoil(graph_.spoiled_by);
         if (graph_.loss_synchronises) reduce(spec_.window.reduce.value, operation, canonical_every());
         break;
     }
@@ -300,6 +318,7 @@ class Execution {
         break;
       case GradientEffect::multiplies:
         gradient_.multiply(factor_of(operation, entry), &operation);
+        if (divides(operation)) gradient_.spoil(&operation);
         break;
       case GradientEffect::zeroes:
         gradient_.clear();
@@ -307,22 +326,26 @@ class Execution {
     }
   }
 
+  /// By a count that can be zero in this window.
+  bool divides(const sema::Operation& operation) const {
+    return trace_.kind == WindowKind::normal && !repairs_.factor && !repairs_.excused.count(&operation) &&
+           divides_by_empty_count(operation.op.factor, facts_);
+  }
+
   void reduce(plan::ReduceMode mode, const sema::Operation& operation, bool only_new) {
-    if (!normalizes_) reductions_.push_back({trace_.events.size(), mode});
+    reductions_.push_back(mode);
     gradient_.reduce(mode, &operation, only_new);
   }
 
   /// Of the nearest reduction before now in this window, if none of the next one; a sum when there is none at
   /// all.
-  plan::ReduceMode nearest_reduction() const {
-    plan::ReduceMode mode = reductions_.empty() ? plan::ReduceMode::sum : reductions_.front().mode;
-    for (const Reduction& reduction : reductions_) {
-      if (reduction.moment < trace_.events.size()) mode = reduction.mode;
-    }
-    return mode;
+  plan::ReduceMode nearest_reduction() {
+    if (!reductions_.empty()) return reductions_.back();
+    asked_ahead_ = true;
+    return foreseen_.empty() ? plan::ReduceMode::sum : foreseen_.front();
   }
 
-  Monomial factor_of(const sema::Operation& operation, const Entry& entry) const {
+  Monomial factor_of(const sema::Operation& operation, const Entry& entry) {
     switch (entry.factor_effect) {
       case FactorEffect::written:
         return to_monomial(operation.op.factor, scale_reading_);
@@ -345,14 +368,18 @@ class Execution {
   const Facts& facts_;
   const Repairs& repairs_;
   Choices& choices_;
-  bool normalizes_ = false;  // a `normalize` asks for the window's reductions
-  std::vector<Reduction> reductions_;
+  bool normalizes_ = false;                   // a `normalize` asks for the window's reductions
+  std::vector<plan::ReduceMode> reductions_;  // of this window so far
+  std::vector<plan::ReduceMode> foreseen_;    // of the whole window, when it is run again
+  bool asked_ahead_ = false;
   WindowTrace trace_;
   Graph graph_;
   Gradient gradient_;
   bool touched_ = false;
   std::optional<bool> unscale_verdict_;
   std::optional<bool> step_verdict_;
+  const sema::Operation* unscale_spoiled_by_ = nullptr;
+  const sema::Operation* step_spoiled_by_ = nullptr;
   int scale_reading_ = 0;
 };
 

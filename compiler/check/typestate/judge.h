@@ -23,7 +23,10 @@ struct JudgeContext {
   const operations::Entry& entry(const sema::Operation& operation) const {
     return operations::entry(operation.op.kind);
   }
-  Identities identities() const { return Identities(facts, {trace.tail, false}); }
+  /// Three micro-batches stand for any larger number, fewer for themselves.
+  Identities identities() const {
+    return Identities(facts, {trace.tail, false, trace.micro_batches < 3 ? trace.micro_batches : 0});
+  }
   Comparison compare(const Gradient& gradient) const;
 
   /// "micro-batch 2 of 4"

@@ -1,20 +1,21 @@
-// A written 1/n_rk is no number for a micro-batch without counted units, even if another factor takes it
-// back.
+// A division by a count of zero makes every element of the gradient not a number, zeros too and whatever
+// another factor takes back, until it is zeroed. It is a fault where a verdict sees it: the update is then
+// skipped.
+#include "compiler/check/typestate/divisions.h"
 #include "compiler/check/typestate/judge.h"
 
 namespace loop::check {
 namespace {
 
 using diagnostics::Code;
+using operations::Verdict;
 using Read = plan::Power::Symbol;
 
-bool can_be_empty(const JudgeContext& context, const plan::Power& power) {
-  const Facts& facts = context.facts;
-  const ClassFacts& count_class = facts.classes.at(power.count_class < 0 ? 0 : power.count_class);
-  if (count_class.constant) return power.symbol != Read::count_global;
-  // In a window in which another class has units, this one may have none.
-  if (power.symbol == Read::count_global) return facts.classes.size() > 1 && !count_class.never_empty;
-  return !count_class.never_empty || facts.uneven_full_windows || (facts.short_windows && !facts.one_rank());
+/// The division that this operation gets to see; null without one.
+const sema::Operation* seen_by(const JudgeContext& context, const Event& event) {
+  if (event.entry->verdict == Verdict::gives_and_obeys) return event.gradient.spoiled_by();
+  if (event.entry->verdict == Verdict::needs && context.facts.fp16) return event.verdict_spoiled_by;
+  return nullptr;
 }
 
 }  // namespace
@@ -22,22 +23,16 @@ bool can_be_empty(const JudgeContext& context, const plan::Power& power) {
 std::optional<Finding> judge_divisions(const JudgeContext& context) {
   if (context.repairs.factor || context.trace.kind != WindowKind::normal) return std::nullopt;
   for (const Event& event : context.trace.events) {
-    if (context.repairs.excused.count(event.operation)) continue;
-    const bool after_use =
-        event.entry->gradient_effect != operations::GradientEffect::none && event.gradient.empty();
-    if (after_use) continue;
-    for (const plan::Power& power : event.operation->op.factor.powers) {
-      const bool count = power.symbol == Read::count_micro || power.symbol == Read::count_rank ||
-                         power.symbol == Read::count_global;
-      if (!count || power.exponent >= 0 || !can_be_empty(context, power)) continue;
-      const sema::Operation* operation = event.operation;
-      const std::string who = power.symbol == Read::count_micro  ? "a micro-batch"
-                              : power.symbol == Read::count_rank ? "a rank"
-                                                                 : "a window";
-      return Finding(Code::L314, operation->span, {plan::to_text(operation->op.factor), who})
-          .help("`loss(mean)` gives 0 for none, and `normalize` divides by the whole window's count")
-          .then([operation](Repairs& repairs) { repairs.excused.insert(operation); });
-    }
+    const sema::Operation* division = seen_by(context, event);
+    if (!division) continue;
+    const plan::Power* power = division_by_empty_count(division->op.factor, context.facts);
+    const std::string who = power->symbol == Read::count_micro  ? "a micro-batch"
+                            : power->symbol == Read::count_rank ? "a rank"
+                                                                : "a window";
+    return Finding(Code::L314, division->span, {plan::to_text(division->op.factor), who})
+        .also(event.operation->span, "finds a gradient that is not a number")
+        .help("`loss(mean)` gives 0 for none, and `normalize` divides by the whole window's count")
+        .then([division](Repairs& repairs) { repairs.excused.insert(division); });
   }
   return std::nullopt;
 }

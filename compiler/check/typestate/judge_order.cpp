@@ -44,6 +44,46 @@ bool done_elsewhere(const JudgeContext& context, const Event& clip, const std::s
   return false;
 }
 
+/// Whether a factor is at least 1 whatever is open. (The loss scale can be less.)
+bool at_least_one(const JudgeContext& context, Monomial factor) {
+  // No more micro-batches have counted units than there are.
+  const Monomial most =
+      context.identities().normal_form(Monomial::of({Symbol::ranks, 0}) * Monomial::of({Symbol::counted, 0}));
+  const std::vector<std::pair<Atom, int>> powers = factor.powers();
+  for (const auto& [atom, exponent] : powers) {
+    if (atom.symbol == Symbol::filled && exponent < 0)
+      factor *= Monomial::of(atom, -exponent) * most.to_power(exponent);
+  }
+  for (const auto& [atom, exponent] : factor.powers()) {
+    const bool positive = atom.symbol == Symbol::ranks || atom.symbol == Symbol::micro_batches ||
+                          atom.symbol == Symbol::counted;
+    if (!positive || exponent < 0) return false;
+  }
+  return factor.number() >= 1;
+}
+
+/// clip, × f, the same clip: with f ≥ 1 the first changes nothing. What it leaves alone is left alone; what
+/// it cuts to the limit is cut to the limit again.
+bool cut_again(const JudgeContext& context, int clip_index, int step_index, const Comparison& there) {
+  if (there.empty || !there.missing.empty() || !there.stale_windows.empty() || !there.local.empty() ||
+      there.scale || !there.factor || there.factor->sum ||
+      !at_least_one(context, there.factor->quotient.inverse())) {
+    return false;
+  }
+  const std::vector<Event>& events = context.trace.events;
+  for (int i = clip_index + 1; i < step_index; ++i) {
+    const Event& event = events[i];
+    if (event.entry->gradient_effect != GradientEffect::clips) continue;
+    if (!same_clip(event.operation->op, events[clip_index].operation->op)) return false;
+    const Comparison then = context.compare(event.gradient);
+    if (then.right()) return true;
+    const bool grown = !then.scale && then.local.empty() && then.factor && !then.factor->sum &&
+                       at_least_one(context, then.factor->quotient * there.factor->quotient.inverse());
+    if (!grown) return false;
+  }
+  return false;
+}
+
 Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_index, int step_index,
                        const Comparison& there) {
   const sema::Operation* operation = clip.operation;
@@ -294,7 +334,8 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
           (there.scale && then.scale && !there.scale->scale.equals(then.scale->scale)) ||
           there.local != then.local || there.missing != then.missing || there.empty != then.empty;
       // An unchanged wrong gradient is the step's fault, and reported there.
-      if (changed) return misplaced_clip(context, clip, i, step, there);
+      if (changed && !cut_again(context, i, step, there))
+        return misplaced_clip(context, clip, i, step, there);
     }
   }
   return left_out_clips(context);

@@ -226,20 +226,25 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
   for (const sema::Group& group : context.spec.groups) {
     if (group.group.frozen) continue;
     std::vector<const Event*> steps;
+    bool touched = false;
     for (const Event& event : context.trace.events) {
-      if (event.entry->gradient_effect != GradientEffect::applies || !event.touched) continue;
+      if (event.entry->gradient_effect != GradientEffect::applies) continue;
       const std::vector<std::string> groups = context.groups_of(*event.operation);
-      if (std::find(groups.begin(), groups.end(), group.group.name) != groups.end()) steps.push_back(&event);
+      if (std::find(groups.begin(), groups.end(), group.group.name) == groups.end()) continue;
+      steps.push_back(&event);
+      touched = touched || event.touched;
     }
     if (steps.size() > 1) {
       const sema::Operation* second = steps[1]->operation;
       return Finding(Code::L116, second->span, {group.group.name})
           .also(steps[0]->operation->span, "the first step")
-          .note("the second step uses the same gradient again")
+          .note(steps[0]->touched ? "the second step uses the same gradient again"
+                                  : "the first one finds a gradient that no `backward` of this window has "
+                                    "touched, but its verdict holds for all steps of the window")
           .help("every trainable parameter belongs in exactly one `step`")
           .then(repair);
     }
-    if (!steps.empty()) continue;
+    if (touched || context.trace.kind != WindowKind::normal) continue;
     const sema::Operation* elsewhere = nullptr;
     for (const sema::Operation* operation : context.operations) {
       if (operation->op.kind != OpKind::step || context.repairs.disabled.count(operation)) continue;
@@ -268,6 +273,7 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
 }  // namespace
 
 std::optional<Finding> judge_steps(const JudgeContext& context) {
+  if (context.trace.kind == WindowKind::empty) return std::nullopt;
   // Non-finite gradients are not applied: what they do to the gradient shows in the windows after them.
   if (context.trace.kind == WindowKind::normal) {
     for (int i = 0; i < end_of(context); ++i) {
@@ -276,9 +282,8 @@ std::optional<Finding> judge_steps(const JudgeContext& context) {
       if (event.entry->gradient_effect != GradientEffect::applies || !event.touched) continue;
       if (std::optional<Finding> finding = judge_gradient({context, event, i})) return finding;
     }
-    return judge_number(context);
   }
-  return std::nullopt;
+  return judge_number(context);
 }
 
 }  // namespace loop::check

@@ -4,6 +4,8 @@
 #include "compiler/check/typestate/scenarios.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "compiler/check/typestate/executor.h"
 
@@ -15,14 +17,28 @@ std::vector<int> full_sizes(const Facts& facts) {
   return {3, 2, 1};
 }
 
+bool asks(const std::vector<const sema::Operation*>& operations, std::string_view ending) {
+  return std::any_of(operations.begin(), operations.end(), [&](const sema::Operation* operation) {
+    if (operation->op.kind != plan::OpKind::when) return false;
+    const std::set<std::string> variables = plan::variables(operation->op.condition);
+    return std::any_of(variables.begin(), variables.end(),
+                       [&](const std::string& variable) { return variable.ends_with(ending); });
+  });
+}
+
 bool asks_micro_count(const sema::Spec& spec) {
-  for (const sema::Operation* operation : all_operations(spec)) {
-    if (operation->op.kind != plan::OpKind::when) continue;
-    for (const std::string& variable : plan::variables(operation->op.condition)) {
-      if (variable.ends_with(".micro")) return true;
-    }
-  }
-  return false;
+  return asks(all_operations(spec), ".micro");
+}
+
+/// A verdict given or asked for within `micro` depends on whether a bad micro-batch comes first or last.
+bool judges_in_micro(const sema::Spec& spec) {
+  std::vector<const sema::Operation*> micro;
+  bool gives = false;
+  for_each_operation(spec.micro.operations, [&](const sema::Operation& operation) {
+    micro.push_back(&operation);
+    gives = gives || operations::entry(operation.op.kind).verdict != operations::Verdict::none;
+  });
+  return gives || asks(micro, "finite");
 }
 
 }  // namespace
@@ -47,6 +63,8 @@ std::vector<Scenario> scenarios(const sema::Spec& spec, const Facts& facts) {
     if (facts.nonfinite_windows) {
       all.push_back({{{WindowKind::nonfinite, size}, normal}});
       all.push_back({{normal, {WindowKind::nonfinite, size}, normal}});
+      if (size > 1 && judges_in_micro(spec))
+        all.push_back({{normal, {WindowKind::nonfinite, size, false, 0, 1}, normal}});
     }
     if (facts.empty_windows) {
       all.push_back({{{WindowKind::empty, size}, normal}});

@@ -25,6 +25,8 @@ struct Event {
   bool closed = false;                     // this micro-batch's graph has been closed by a backward
   bool need_met = true;                    // the graph need of the table
   std::optional<bool> verdict;             // of unscale, else step, in this window: finite?
+  const sema::Operation* verdict_spoiled_by =
+      nullptr;        // a division by an empty count that the verdict may see
   Gradient gradient;  // as the operation finds it; kept for what changes or judges the gradient
 };
 
@@ -33,6 +35,7 @@ struct WindowTrace {
   WindowKind kind = WindowKind::normal;
   bool tail = false;
   int micro_batches = 1;
+  int nonfinite_micro = 0;                     // the one whose gradient is not finite; 0: none
   int empty_micro = 0;                         // a micro-batch without counted units; 0: none
   const sema::Operation* undecided = nullptr;  // a guard that asks for a verdict before there is one
   bool applied = false;                        // by the steps' own verdict: clocks and averages move
@@ -46,6 +49,7 @@ struct Scenario {
     int micro_batches = 1;
     bool tail = false;
     int empty_micro = 0;
+    int nonfinite_micro = 0;  // which one, in a non-finite window; 0: the last
   };
   std::vector<Window> windows;
 };
