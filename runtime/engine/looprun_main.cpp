@@ -2,6 +2,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <torch/version.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -52,6 +53,15 @@ void set_threads() {
   at::set_num_threads(static_cast<int>(threads));
 }
 
+/// LibTorch's threads wait for each other in a busy loop: on a machine that others use too, that makes
+/// training several times slower. They are told to sleep after a short while. The setting is read when the
+/// process starts, hence the second start.
+void wait_by_sleeping(char** arguments) {
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
+  setenv("GOMP_SPINCOUNT", "1000", 1);
+  execv("/proc/self/exe", arguments);  // without /proc: go on as it is
+}
+
 void print_versions() {
   std::string backend = at::get_parallel_info();
   const nlohmann::ordered_json versions = {
@@ -86,6 +96,7 @@ int main(int argc, char** argv) {
     set_threads();
     if (versions) return print_versions(), 0;
     if (plan_file.empty()) return complain("no plan given", "looprun --plan FILE", kUsage);
+    if (!facts) wait_by_sleeping(argv);
     const loop::plan::Plan plan = read_plan(plan_file);
     if (facts) return std::cout << loop::engine::facts(plan, options.data_dir).dump() << '\n', 0;
     options.progress = !quiet;

@@ -109,8 +109,8 @@ void Trainer::form_next() {
   batches_.request_all(next_->window);
 }
 
-/// The next window. Without a ramp the one after it is formed already, so that its batches are collated meanwhile; a ramp has to
-/// see first whether this one is applied.
+/// The next window. Without a ramp the one after it is formed already, so that its batches are collated
+/// meanwhile; a ramp has to see first whether this one is applied.
 data::WindowFormer::Bounded Trainer::take_window() {
   if (!next_) form_next();
   data::WindowFormer::Bounded taken = std::move(*next_);

@@ -6,7 +6,8 @@
 
 namespace loop::telemetry {
 
-/// Up to four significant digits; exponent form with three below 1e-3 and from 1e5 on: "2.345", "0.0015", "2.00e-05".
+/// Up to four significant digits; exponent form with three below 1e-3 and from 1e5 on: "2.345", "0.0015",
+/// "2.00e-05".
 std::string readable(double value);
 /// "834", "12.3k", "4.5M".
 std::string readable_count(double value);

@@ -1,4 +1,5 @@
-// Clocks, triggers, stop conditions, the horizon and the run directory: everything of a run that needs no tensor.
+// Clocks, triggers, stop conditions, the horizon and the run directory: everything of a run that needs no
+// tensor.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -78,7 +79,8 @@ TEST_CASE("stop conditions") {
   no_better.kind = plan::StopCondition::Kind::no_better;
   no_better.metric = "held_out.loss";
   no_better.patience_evaluations = 2;
-  engine::StopConditions stop({reached(Clock::updates, 100), reached(Clock::seconds, 7200), reached(Clock::epochs, 2.5), no_better});
+  engine::StopConditions stop(
+      {reached(Clock::updates, 100), reached(Clock::seconds, 7200), reached(Clock::epochs, 2.5), no_better});
   Clocks clocks;
   CHECK(stop.last_epoch() == 3);
   CHECK_FALSE(stop.reached(clocks));

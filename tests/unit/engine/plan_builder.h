@@ -1,4 +1,5 @@
-// Plans for tests, made without the compiler: a tiny FP64 model on sequences in memory, to be changed by each test.
+// Plans for tests, made without the compiler: a tiny FP64 model on sequences in memory, to be changed by each
+// test.
 #pragma once
 
 #include <string>
@@ -13,8 +14,12 @@ using plan::Expression;
 using plan::Operation;
 using plan::OpKind;
 
-inline Expression constant(double value) { return Expression::constant(value); }
-inline Expression clock(const std::string& name) { return Expression::variable(name); }
+inline Expression constant(double value) {
+  return Expression::constant(value);
+}
+inline Expression clock(const std::string& name) {
+  return Expression::variable(name);
+}
 
 inline Operation operation(OpKind kind, std::vector<Operation> body = {}) {
   Operation result;
@@ -92,8 +97,8 @@ inline plan::StopCondition reached(plan::Clock unit, double value) {
   return stop;
 }
 
-inline plan::LossTerm term(const std::string& name, const std::string& loss, double weight = 1, int count_class = 0,
-                           plan::json args = plan::json::object()) {
+inline plan::LossTerm term(const std::string& name, const std::string& loss, double weight = 1,
+                           int count_class = 0, plan::json args = plan::json::object()) {
   plan::LossTerm result;
   result.name = name;
   result.weight = weight;
@@ -102,8 +107,8 @@ inline plan::LossTerm term(const std::string& name, const std::string& loss, dou
   return result;
 }
 
-/// test_tiny in FP64 on the source "train", sequential order, cross entropy per tokens, windows of 2 micro-batches of 2
-/// samples, plain SGD.
+/// test_tiny in FP64 on the source "train", sequential order, cross entropy per tokens, windows of 2
+/// micro-batches of 2 samples, plain SGD.
 inline plan::Plan tiny_plan() {
   plan::Plan plan;
   plan.loop_name = "tiny";

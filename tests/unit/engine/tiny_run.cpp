@@ -9,7 +9,8 @@ namespace loop::testing {
 
 namespace {
 
-/// tanh(embedding(token)) · weightᵀ + bias for every position; a dropout between them when the model's argument asks for it.
+/// tanh(embedding(token)) · weightᵀ + bias for every position; a dropout between them when the model's
+/// argument asks for it.
 class Tiny : public Model {
  public:
   explicit Tiny(double dropout)
@@ -30,9 +31,10 @@ class Tiny : public Model {
 
 void register_tiny() {
   static const bool once = [] {
-    register_model("test_tiny", [](const plan::Component& component, const DataInfo&) -> std::shared_ptr<Model> {
-      return std::make_shared<Tiny>(component.args.value("dropout", 0.0));
-    });
+    register_model("test_tiny",
+                   [](const plan::Component& component, const DataInfo&) -> std::shared_ptr<Model> {
+                     return std::make_shared<Tiny>(component.args.value("dropout", 0.0));
+                   });
     return true;
   }();
   (void)once;
@@ -53,8 +55,9 @@ int64_t MemorySource::positions(int64_t sample) const {
 
 int64_t MemorySource::counted(int64_t sample, std::optional<int64_t> ignore) const {
   const auto& targets = sequences_[static_cast<size_t>(sample)].targets;
-  return std::count_if(targets.begin(), targets.end(),
-                       [&](int64_t target) { return target != kPaddingTarget && (!ignore || target != *ignore); });
+  return std::count_if(targets.begin(), targets.end(), [&](int64_t target) {
+    return target != kPaddingTarget && (!ignore || target != *ignore);
+  });
 }
 
 Batch MemorySource::collate(std::span<const int64_t> samples, int64_t padding_rows) const {
@@ -93,11 +96,23 @@ std::vector<Sequence> sequences(const std::vector<int64_t>& counted, uint64_t se
   return result;
 }
 
-TinyRun::TinyRun(plan::Plan plan, std::vector<Sequence> train, std::map<std::string, std::vector<Sequence>> others) {
-  register_tiny();
+namespace {
+
+engine::Sources in_memory(std::vector<Sequence> train, std::map<std::string, std::vector<Sequence>> others) {
   engine::Sources sources;
   sources["train"] = std::make_unique<MemorySource>(std::move(train));
   for (auto& [name, data] : others) sources[name] = std::make_unique<MemorySource>(std::move(data));
+  return sources;
+}
+
+}  // namespace
+
+TinyRun::TinyRun(plan::Plan plan, std::vector<Sequence> train,
+                 std::map<std::string, std::vector<Sequence>> others)
+    : TinyRun(std::move(plan), in_memory(std::move(train), std::move(others))) {}
+
+TinyRun::TinyRun(plan::Plan plan, engine::Sources sources) {
+  register_tiny();
   parts = engine::assemble(std::move(plan), std::move(sources));
   trainer = std::make_unique<engine::Trainer>(parts, recorder);
   trainer->windows().on_gradient([this](const engine::WindowState&) {

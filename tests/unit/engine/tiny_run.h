@@ -1,5 +1,5 @@
-// A tiny model and data in memory, a run that can be watched, and the reference: one big batch, written out with plain tensor
-// operations.
+// A tiny model and data in memory, a run that can be watched, and the reference: one big batch, written out
+// with plain tensor operations.
 #pragma once
 
 #include <torch/torch.h>
@@ -38,8 +38,10 @@ class MemorySource : public Source {
   DataInfo info_;
 };
 
-/// One sequence per entry, with that many counted targets among `length` positions. Tokens are drawn with `seed`.
-std::vector<Sequence> sequences(const std::vector<int64_t>& counted, uint64_t seed = 1, int64_t extra_positions = 1);
+/// One sequence per entry, with that many counted targets among `length` positions. Tokens are drawn with
+/// `seed`.
+std::vector<Sequence> sequences(const std::vector<int64_t>& counted, uint64_t seed = 1,
+                                int64_t extra_positions = 1);
 
 /// Everything a run reports.
 class Recorder : public telemetry::Sink {
@@ -57,7 +59,9 @@ class Recorder : public telemetry::Sink {
 /// A plan's run over sequences in memory, with the gradient and the parameters of every window kept.
 class TinyRun {
  public:
-  explicit TinyRun(plan::Plan plan, std::vector<Sequence> train, std::map<std::string, std::vector<Sequence>> others = {});
+  explicit TinyRun(plan::Plan plan, std::vector<Sequence> train,
+                   std::map<std::string, std::vector<Sequence>> others = {});
+  TinyRun(plan::Plan plan, engine::Sources sources);
   engine::Ending run(const std::function<bool()>& interrupted = [] { return false; });
 
   engine::Parts parts;

@@ -1,4 +1,5 @@
-// One window is one big batch: gradient and parameters against a reference written with plain tensor operations, in FP64.
+// One window is one big batch: gradient and parameters against a reference written with plain tensor
+// operations, in FP64.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -15,7 +16,8 @@ constexpr double kTolerance = 1e-10;
 using Indices = std::vector<int64_t>;
 
 /// The reference's windows, by what the language says: lists of samples.
-std::vector<Indices> reference_windows(const std::vector<Sequence>& data, const plan::Plan& plan, int64_t epochs) {
+std::vector<Indices> reference_windows(const std::vector<Sequence>& data, const plan::Plan& plan,
+                                       int64_t epochs) {
   using Unit = plan::WindowSize::Unit;
   const auto counted = [&](int64_t sample) {
     int64_t count = 0;
@@ -82,12 +84,14 @@ struct AdamW {
 };
 
 using Objective = std::function<torch::Tensor(const Reference&, const std::vector<Sequence>&)>;
-torch::Tensor mean_loss(const Reference& at, const std::vector<Sequence>& batch) { return at.mean_loss(batch); }
+torch::Tensor mean_loss(const Reference& at, const std::vector<Sequence>& batch) {
+  return at.mean_loss(batch);
+}
 
 /// Runs the plan and the reference side by side and compares after every window.
 template <class Rule>
-void compare(const plan::Plan& plan, const std::vector<Sequence>& data, int64_t epochs, Rule rule, double clip = 0,
-             const Objective& objective = mean_loss) {
+void compare(const plan::Plan& plan, const std::vector<Sequence>& data, int64_t epochs, Rule rule,
+             double clip = 0, const Objective& objective = mean_loss) {
   TinyRun run(plan, data);
   run.run();
   torch::Tensor expected = run.parameters.front();
@@ -110,7 +114,9 @@ void compare(const plan::Plan& plan, const std::vector<Sequence>& data, int64_t 
 
 TEST_CASE("any split of any window equals one big batch") {
   std::mt19937_64 random(42);
-  const auto draw = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % uint64_t(high - low + 1)); };
+  const auto draw = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % uint64_t(high - low + 1));
+  };
   for (int trial = 0; trial < 60; ++trial) {
     CAPTURE(trial);
     Indices counts(static_cast<size_t>(draw(5, 14)));
@@ -146,7 +152,8 @@ TEST_CASE("any split of any window equals one big batch") {
 }
 
 TEST_CASE("unequal counts in one window") {
-  for (const Indices& counts : {Indices{2, 6}, Indices{3, 5, 2}, Indices{3, 0, 2}, Indices{0, 5}, Indices{10, 100}}) {
+  for (const Indices& counts :
+       {Indices{2, 6}, Indices{3, 5, 2}, Indices{3, 0, 2}, Indices{0, 5}, Indices{10, 100}}) {
     CAPTURE(counts.size());
     plan::Plan plan = tiny_plan();
     plan.data.micro_batch_samples = 1;
@@ -179,7 +186,9 @@ TEST_CASE("label smoothing shares the mask of its targets") {
   plan::Plan plan = tiny_plan();
   plan.terms = {term("main", "cross_entropy", 1, 0, {{"label_smoothing", 0.2}})};
   plan.stop = {reached(plan::Clock::epochs, 1)};
-  const auto smooth = [](const Reference& at, const std::vector<Sequence>& batch) { return at.mean_loss(batch, 0.2); };
+  const auto smooth = [](const Reference& at, const std::vector<Sequence>& batch) {
+    return at.mean_loss(batch, 0.2);
+  };
   compare(plan, sequences({2, 6, 1, 3, 0, 4, 2}), 1, SgdMomentum{0.5, 0, {}}, 0, smooth);
   // More positions that do not count change nothing.
   compare(plan, sequences({2, 6, 1, 3, 0, 4, 2}, 1, 5), 1, SgdMomentum{0.5, 0, {}}, 0, smooth);
@@ -193,7 +202,7 @@ TEST_CASE("two terms in one count class share one factor") {
   plan::Plan plan = tiny_plan();
   plan.terms.push_back(term("z", "z_loss", 0.25));
   plan.stop = {reached(plan::Clock::epochs, 2)};
-  compare(plan, sequences({2, 6, 1, 3, 0, 4, 2}), 2, SgdMomentum{0.5, 0.9, {}}, 0,
+  compare(plan, sequences({2, 6, 1, 3, 0, 4, 2}), 2, SgdMomentum{0.5, 0, {}}, 0,
           [](const Reference& at, const std::vector<Sequence>& batch) {
             return at.mean_loss(batch) + 0.25 * z_sum(at, batch) / counted(batch);
           });
@@ -283,18 +292,19 @@ TEST_CASE("several steps on parameter groups, one clip over all") {
   others.name = "others";
   others.predicate.kind = plan::Predicate::Kind::others;
   plan.groups = {matrices, others};
-  plan.update = {operation(OpKind::normalize), clip_norm(0.2), sgd(0.5, 0.9, {"matrices"}), adamw(0.05, {"others"}),
-                 operation(OpKind::zero_grad)};
+  plan.update = {operation(OpKind::normalize), clip_norm(0.2), sgd(0.5, 0.9, {"matrices"}),
+                 adamw(0.05, {"others"}), operation(OpKind::zero_grad)};
   plan.stop = {reached(plan::Clock::epochs, 2)};
   const auto data = sequences({2, 6, 1, 3, 0, 4, 2});
   const int64_t split = 2 * kVocabulary * kWidth;
-  compare(plan, data, 2,
-          [split, first = SgdMomentum{0.5, 0.9, {}}, second = AdamW{0.05}](const torch::Tensor& p,
-                                                                           const torch::Tensor& g) mutable {
-            return torch::cat({first(p.narrow(0, 0, split), g.narrow(0, 0, split)),
-                               second(p.narrow(0, split, kVocabulary), g.narrow(0, split, kVocabulary))});
-          },
-          0.2);
+  compare(
+      plan, data, 2,
+      [split, first = SgdMomentum{0.5, 0.9, {}}, second = AdamW{0.05}](const torch::Tensor& p,
+                                                                       const torch::Tensor& g) mutable {
+        return torch::cat({first(p.narrow(0, 0, split), g.narrow(0, 0, split)),
+                           second(p.narrow(0, split, kVocabulary), g.narrow(0, split, kVocabulary))});
+      },
+      0.2);
   TinyRun run(plan, data);
   run.run();
   REQUIRE(run.recorder.all[0].learning_rates.size() == 2);
@@ -311,7 +321,8 @@ TEST_CASE("a clip on one group leaves the others alone") {
   others.name = "others";
   others.predicate.kind = plan::Predicate::Kind::others;
   plan.groups = {embedding, others};
-  plan.update = {operation(OpKind::normalize), clip_norm(0.01, {"embedding"}), sgd(1), operation(OpKind::zero_grad)};
+  plan.update = {operation(OpKind::normalize), clip_norm(0.01, {"embedding"}), sgd(1),
+                 operation(OpKind::zero_grad)};
   plan.stop = {reached(plan::Clock::updates, 1)};
   const auto data = sequences({2, 6, 1, 3});
   const int64_t split = kVocabulary * kWidth;

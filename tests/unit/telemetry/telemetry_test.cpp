@@ -41,7 +41,8 @@ std::vector<nlohmann::json> lines(const std::filesystem::path& file) {
 }
 
 TEST_CASE("metrics.jsonl holds one whole object per line as soon as it is reported") {
-  const auto file = std::filesystem::temp_directory_path() / ("loop_metrics_" + std::to_string(getpid()) + ".jsonl");
+  const auto file =
+      std::filesystem::temp_directory_path() / ("loop_metrics_" + std::to_string(getpid()) + ".jsonl");
   {
     JsonlSink sink(file);
     RunStart start;
@@ -72,9 +73,9 @@ TEST_CASE("metrics.jsonl holds one whole object per line as soon as it is report
   CHECK(all[0]["event"] == "start");
   CHECK(all[0]["planned_updates"].is_null());
   CHECK(all[1]["event"] == "update");
-  for (const char* field : {"micro_step", "optimizer_step", "attempted", "local_effective_tokens", "global_effective_tokens",
-                            "physical_tokens", "loss", "grad_norm", "clipped", "applied", "lr", "tokens_per_second",
-                            "peak_memory_bytes", "epoch"}) {
+  for (const char* field : {"micro_step", "optimizer_step", "attempted", "local_effective_tokens",
+                            "global_effective_tokens", "physical_tokens", "loss", "grad_norm", "clipped",
+                            "applied", "lr", "tokens_per_second", "peak_memory_bytes", "epoch"}) {
     CAPTURE(field);
     CHECK(all[1].contains(field));
   }
@@ -95,7 +96,9 @@ TEST_CASE("metrics.jsonl holds one whole object per line as soon as it is report
 TEST_CASE("the progress line fits its terminal and loses the least important first") {
   const UpdateRecord record = update(250);
   const std::string wide = progress_line(record, 1000, 0.1, 120);
-  CHECK(wide == "[======>                     ]  250/1000  loss 2.500  1:15 left  lr 0.002  grad 3.700 clipped  34.6k tokens/s");
+  CHECK(wide ==
+        "[======>                     ]  250/1000  loss 2.500  1:15 left  lr 0.002  grad 3.700 clipped  "
+        "34.6k tokens/s");
   const std::string narrow = progress_line(record, 1000, 0.1, 40);
   CHECK(narrow == "250/1000  loss 2.500  1:15 left");
   for (int width = 0; width < 130; ++width) {
@@ -108,7 +111,12 @@ TEST_CASE("the progress line fits its terminal and loses the least important fir
 TEST_CASE("a terminal is redrawn at most ten times a second") {
   std::ostringstream out;
   double now = 0;
-  ProgressSink sink(out, [] { return Terminal{true, 60}; }, [&now] { return now; });
+  ProgressSink sink(
+      out,
+      [] {
+        return Terminal{true, 60};
+      },
+      [&now] { return now; });
   RunStart start;
   start.planned_updates = 1000;
   sink.start(start);
@@ -126,7 +134,12 @@ TEST_CASE("a terminal is redrawn at most ten times a second") {
 
 TEST_CASE("elsewhere progress is plain lines, only those that are wanted") {
   std::ostringstream out;
-  ProgressSink sink(out, [] { return Terminal{false, 80}; }, [] { return 0.0; });
+  ProgressSink sink(
+      out,
+      [] {
+        return Terminal{false, 80};
+      },
+      [] { return 0.0; });
   RunStart start;
   start.loop_name = "tiny";
   start.model = "gpt";
@@ -163,7 +176,8 @@ TEST_CASE("elsewhere progress is plain lines, only those that are wanted") {
   end.directory = "runs/tiny";
   sink.end(end);
   CHECK(out.str() ==
-        "tiny: gpt, 834.6k trainable parameters, fp32 on cpu, 1.2k samples, window 4 micro_batches, 1000 updates\n"
+        "tiny: gpt, 834.6k trainable parameters, fp32 on cpu, 1.2k samples, window 4 micro_batches, 1000 "
+        "updates\n"
         "writing to runs/tiny\n"
         "update 2/1000  loss 2.500  16:38 left  lr 0.002  grad 3.700 clipped  34.6k tokens/s\n"
         "window 3 skipped: no counted unit in the window\n"
@@ -174,7 +188,8 @@ TEST_CASE("elsewhere progress is plain lines, only those that are wanted") {
 }
 
 TEST_CASE("a running mean is not pulled towards zero at the start") {
-  // A model that knows nothing has the loss ln 32768; a bias correction that is one step ahead shows about half of it.
+  // A model that knows nothing has the loss ln 32768; a bias correction that is one step ahead shows about
+  // half of it.
   const double first = std::log(32768.0);
   DebiasedMean mean(0.9);
   CHECK(mean.empty());
