@@ -27,6 +27,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 warns of overlapping copies inside std::string's own operator+.
   target_compile_options(loop_options INTERFACE -fpch-preprocess -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12's stable_sort uses what it deprecates itself.
+  target_compile_options(loop_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(LOOP_WERROR)
   target_compile_options(loop_options INTERFACE -Werror)
 endif()
