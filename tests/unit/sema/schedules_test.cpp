@@ -77,6 +77,9 @@ TEST_CASE("the standard schedules give their formulas") {
   CHECK(wsd.at(100) == Approx(0));
   CHECK(Rate("polynomial(peak: 1, power: 2, total: 100 updates)").at(50) == Approx(0.25));
   CHECK(Rate("exponential(value: 1, gamma: 0.5)").at(3) == Approx(0.125));
+  // No warm-up at all: the first update already has the peak.
+  CHECK(Rate("warmup_cosine(peak: 2, warmup: 0 updates, total: horizon)").at(0) == Approx(2));
+  CHECK(Rate("wsd(peak: 2, warmup: 0%, decay: 0%, total: horizon)").at(50) == 2);
   Rate root("inverse_sqrt(peak: 1, warmup: 16 updates)");
   CHECK(root.at(15) == Approx(1));
   CHECK(root.at(63) == Approx(0.5));
