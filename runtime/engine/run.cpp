@@ -26,6 +26,12 @@ void add_sinks(telemetry::Sinks& sinks, const plan::Plan& plan, const RunOptions
   if (options.progress) sinks.add(std::make_unique<telemetry::ProgressSink>(std::cout));
 }
 
+/// LibTorch's errors carry a trace of addresses that says nothing to a reader.
+std::string reason(const std::exception& error) {
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+  return of_torch ? of_torch->what_without_backtrace() : error.what();
+}
+
 telemetry::RunEnd make_end(const Trainer& trainer, const fs::path& folder) {
   const Clocks& clocks = trainer.clocks();
   telemetry::RunEnd end;
@@ -77,7 +83,7 @@ int run(const plan::Plan& plan, const RunOptions& options) {
   } catch (const std::exception& error) {
     telemetry::RunEnd end = make_end(trainer, folder);
     end.status = "failed";
-    end.reason = error.what();
+    end.reason = reason(error);
     sinks.end(end);
     throw;
   }

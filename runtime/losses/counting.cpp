@@ -42,7 +42,7 @@ int64_t counted_targets(const Batch& batch, std::optional<double> ignore) {
 
 int64_t counted_samples(const Batch& batch, std::optional<double> ignore) {
   if (batch.targets.numel() == 0) return 0;
-  return counted_mask(batch, ignore).flatten(1).any(1).sum().item<int64_t>();
+  return counted_mask(batch, ignore).reshape({batch.targets.size(0), -1}).any(1).sum().item<int64_t>();
 }
 
 CountedValues counted_values(const torch::Tensor& outputs, const Batch& batch, std::optional<double> ignore,

@@ -336,6 +336,22 @@ TEST_CASE("what a run leaves behind") {
   CHECK(facts["parameters"] == 2 * 8 + 8 + 8 + 1);
 }
 
+TEST_CASE("one class per sample is one counted unit") {
+  const Folder folder;
+  plan::Plan plan = csv_plan(folder);
+  plan.data.sources[0].component.args["task"] = "classification";
+  plan.terms = {term("main", "cross_entropy")};
+  for (const plan::CountUnit unit : {plan::CountUnit::samples, plan::CountUnit::tokens}) {
+    plan.count_classes[0].unit = unit;
+    engine::Parts parts = engine::assemble(plan, engine::make_sources(plan, {}));
+    Recorder recorder;
+    engine::Trainer trainer(parts, recorder);
+    trainer.run([] { return false; });
+    CHECK(recorder.updates[0].global_effective_tokens == 4);
+    CHECK(std::abs(*recorder.updates[0].loss - std::log(2.0)) < 0.5);
+  }
+}
+
 TEST_CASE("a failed run says so in its files; an interrupted one exits with 130") {
   const Folder folder;
   plan::Plan plan = csv_plan(folder);
