@@ -573,10 +573,7 @@ Judgement Executor::judge(const Program& program) {
   bool by_norm = false, by_value = false;
   for (const Clip& clip : program.clips) (clip.kind == OpKind::clip_norm ? by_norm : by_value) = true;
   for (size_t w = 0; w < worlds_.size(); ++w) {
-    // Without clips of both kinds some worlds are alike.
-    bool alike = worlds_[w].norm_scale == worlds_[w].value_scale;
-    if (by_norm && by_value ? false : by_norm || by_value ? !alike : !alike || worlds_[w].norm_scale != 1)
-      continue;
+    if (worlds_[w].tells_apart > (by_norm && by_value ? 2 : by_norm || by_value ? 1 : 0)) continue;
     if (known.courses[w].empty()) known.courses[w] = reference(program, worlds_[w]);
     judgement = run(program, worlds_[w], known.courses[w]);
     if (judgement.outcome != Outcome::equal) return judgement;

@@ -12,7 +12,7 @@ inline Snapshot start(const Program& p, const World& world) {
   Snapshot state;
   constexpr double theta[kElements] = {0.4, -0.3, 0.7, -0.6};
   for (int e = 0; e < kElements; ++e) state.theta[e] = state.average[e] = theta[e];
-  state.scale = p.init_scale / world.scale_divisor;
+  state.scale = p.fp16 ? p.init_scale / world.scale_divisor : 1;
   return state;
 }
 

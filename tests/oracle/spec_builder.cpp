@@ -29,9 +29,11 @@ plan::StepRule sgd(double lr, double momentum, double decay) {
   return rule;
 }
 
-const plan::StepRule& rule(int index) {
-  static const plan::StepRule rules[] = {sgd(0.1, 0.8, 0.0), sgd(0.07, 0.6, 0.02)};
-  return rules[index];
+/// The rules of the steps. A gradient that is a sum over a window wants a smaller rate.
+const plan::StepRule& rule(const Setting& setting, int index) {
+  static const plan::StepRule rules[] = {sgd(0.1, 0.8, 0.0), sgd(0.07, 0.6, 0.02), sgd(0.005, 0.8, 0.0),
+                                         sgd(0.0035, 0.6, 0.02)};
+  return rules[index + (setting.unit == Setting::Unit::window ? 2 : 0)];
 }
 
 std::vector<std::string> scope(int variant) {
@@ -204,7 +206,7 @@ sema::Operation SpecBuilder::operation(const Token& token) const {
       op.groups = scope(token.variant);
       break;
     case OpKind::step:
-      op.rule = rule(token.variant / 3);
+      op.rule = rule(setting_, token.variant / 3);
       op.groups = scope(token.variant % 3);
       break;
     case OpKind::tick:

@@ -27,70 +27,87 @@ class Sequence {
 
 class Maker {
  public:
-  Maker(const sema::Spec& spec, int ranks)
-      : spec_(spec), ranks_(ranks), equal_(counts_are_equal(spec)), sequence_(977 + 31 * ranks) {}
+  Maker(const sema::Spec& spec, int ranks, bool ones)
+      : spec_(spec),
+        ranks_(ranks),
+        ones_(ones),
+        equal_(counts_are_equal(spec)),
+        sequence_(977 + 31 * ranks) {}
 
   std::vector<Window> windows() {
     bool flush = spec_.window.tail.value == plan::Tail::flush;
     bool can_be_empty = !equal_ && spec_.window.empty.value == plan::EmptyPolicy::skip;
-    full(0);
-    full(1);
-    Window& bad = full(2);
+    // What a window leaves behind must meet a window that shows it, so ordinary ones stand between.
+    full();
+    full();
+    Window& bad = full();
     bad.bad_rank = ranks_ - 1;
     bad.bad_micro = std::max(0, bad.counted - 2);
-    Window& holed = full(3);
+    Window& holed = full();
     if (!equal_ && (holed.counted > 1 || ranks_ > 1)) clear(holed, 0, ranks_ - 1, 0);
-    if (can_be_empty) clear(full(4));
     if (!equal_) {
       // The first rank sees nothing of the first class, nobody anything of the second; then nobody of the
       // first.
-      Window& poor = full(5);
+      Window& poor = full();
       if (ranks_ > 1) clear(poor, 0, 0);
       for (int r = 0; r < ranks_; ++r) clear(poor, 1, r);
-      Window& poorer = full(6);
-      for (int r = 0; r < ranks_; ++r) clear(poorer, 0, r);
+      if (spec_.count_classes.size() > 1) {
+        Window& poorer = full();
+        for (int r = 0; r < ranks_; ++r) clear(poorer, 0, r);
+      }
     }
+    full();
+    if (can_be_empty) clear(full());
     if (flush) tail(2);
-    full(8);
-    Window& late = full(7);
+    full();
+    Window& late = full();
     late.bad_rank = 0;
     late.bad_micro = late.counted - 1;
-    if (flush) tail(1);
-    full(9);
+    if (flush) {
+      tail(1);
+      full();
+      for (int t = 0; t < kMaxTerms && !equal_ && spec_.count_classes.size() > 1; ++t) {
+        Window& poor = tail(1);
+        for (int r = 0; r < ranks_; ++r) clear(poor, t, r);
+      }
+    }
+    full();
     return std::move(windows_);
   }
 
  private:
-  Window& full(int index) {
+  Window& full() {
+    // One micro-batch and several, in ordinary windows and in those that are not finite.
+    constexpr std::array<int, 12> lengths = {3, 1, 2, 4, 2, 3, 2, 1, 4, 1, 2, 1};
+    constexpr std::array<int, 12> grown = {1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3};
+    size_t index = std::min(windows_.size(), lengths.size() - 1);
     Window window;
     const plan::WindowSize& size = spec_.window.size.value;
-    if (size.unit != plan::WindowSize::Unit::micro_batches) {
-      constexpr std::array<int, 5> lengths = {3, 1, 2, 4, 2};
-      window.configured = window.counted = lengths[index % 5];
-    } else if (size.ramp) {
-      int last = static_cast<int>(size.value);
-      window.configured = window.counted = std::min(last, static_cast<int>(size.ramp->from) + index / 2);
-    } else {
-      window.configured = window.counted = static_cast<int>(size.value);
-    }
+    int length = static_cast<int>(size.value);
+    if (size.unit != plan::WindowSize::Unit::micro_batches)
+      length = lengths[index];
+    else if (size.ramp)
+      length = std::min(length, grown[index]);
+    window.configured = window.counted = ones_ ? 1 : length;
     fill(window);
     windows_.push_back(window);
     return windows_.back();
   }
 
   /// The short window at the end of the data: fewer micro-batches, and the last rank may lack its last one.
-  void tail(int counted) {
-    Window& window = full(static_cast<int>(windows_.size()));
+  Window& tail(int counted) {
+    Window& window = full();
     window.counted = std::min(window.configured, counted);
     // With one rank and one micro-batch nothing is missing.
     if (ranks_ > 1)
       for (int t = 0; t < kMaxTerms; ++t) clear(window, t, ranks_ - 1, window.counted - 1);
+    return window;
   }
 
   void fill(Window& window) {
-    constexpr std::array<int, kMaxTerms> equal_items = {4, 3};
-    // Strong and weak gradients in turn, so that a middling threshold clips some of them.
-    double strength = windows_.size() % 2 == 0 ? 2 : 0.2;
+    constexpr std::array<int, kMaxTerms> equal_items = {5, 8};  // 8 samples are a micro-batch
+    // Strong and weak gradients, so that a middling threshold clips some of them.
+    double strength = windows_.size() % 3 != 1 ? 2 : 0.2;
     for (int t = 0; t < kMaxTerms; ++t)
       for (int r = 0; r < ranks_; ++r)
         for (int k = 0; k < window.counted; ++k) {
@@ -115,10 +132,27 @@ class Maker {
 
   const sema::Spec& spec_;
   int ranks_;
+  bool ones_;
   bool equal_;
   Sequence sequence_;
   std::vector<Window> windows_;
 };
+
+/// The usual norm of a gradient: about 1 for the mean of one loss in one group, as many times more as a
+/// window has units for a sum.
+double usual_norm(const sema::Spec& spec, int ranks) {
+  double units = 9 * ranks;
+  double norm = (spec.groups.size() > 1 ? 1.5 : 1) * (spec.terms.size() > 1 ? 1.4 : 1);
+  switch (spec.count_classes.front().unit) {
+    case plan::CountUnit::window:
+      return norm * units;
+    case plan::CountUnit::constant:
+      // The second term's mean weighs more than a sixty-fourth.
+      return norm * std::max(units / spec.count_classes.front().constant, spec.terms.size() > 1 ? 0.5 : 0);
+    default:
+      return norm;
+  }
+}
 
 }  // namespace
 
@@ -151,19 +185,25 @@ std::vector<World> worlds_of(const sema::Spec& spec) {
                                           {idle, 1, "clip by value sometimes active, by norm never"},
                                           {often, idle, "clip by norm always active, by value never"},
                                           {idle, often, "clip by value always active, by norm never"}}};
+  // Where the number of micro-batches is open it may vary, or be one in every window.
+  const plan::WindowSize& size = spec.window.size.value;
+  bool open = size.ramp || size.unit != plan::WindowSize::Unit::micro_batches;
   std::vector<World> worlds;
-  for (const Bite& bite : bites) {
-    for (int r : ranks) {
-      World world;
-      world.ranks = r;
-      world.norm_scale = bite.norm;
-      world.value_scale = bite.value;
-      world.scale_divisor = bite.norm == often ? 64 : 1;
-      world.windows = Maker(spec, r).windows();
-      world.name = "R = " + std::to_string(r) + ", " + bite.name;
-      worlds.push_back(std::move(world));
-    }
-  }
+  for (const Bite& bite : bites)
+    for (int r : ranks)
+      for (int ones = 0; ones <= open; ++ones) {
+        World world;
+        world.ranks = r;
+        world.tells_apart = bite.norm != bite.value ? 2 : bite.norm != 1 ? 1 : 0;
+        // "Sometimes" is in proportion to the gradient.
+        world.norm_scale = bite.norm == 1 ? usual_norm(spec, r) : bite.norm;
+        world.value_scale = bite.value == 1 ? usual_norm(spec, r) : bite.value;
+        world.scale_divisor = bite.norm == often ? 64 : 1;
+        world.windows = Maker(spec, r, ones).windows();
+        world.name =
+            "R = " + std::to_string(r) + ", " + bite.name + (ones ? ", one micro-batch per window" : "");
+        worlds.push_back(std::move(world));
+      }
   return worlds;
 }
 

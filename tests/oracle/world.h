@@ -31,6 +31,8 @@ struct Window {
 
 struct World {
   int ranks = 1;
+  int tells_apart =
+      0;  // for which programs it differs from the worlds before: 0 all, 1 with clips, 2 with both kinds
   double norm_scale = 1, value_scale = 1;  // thresholds of clips by norm and by value are multiplied by it
   double scale_divisor =
       1;  // the loss scale starts at the spec's divided by it: no verdict rests on its value

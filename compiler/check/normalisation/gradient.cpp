@@ -32,7 +32,8 @@ std::vector<Part>& Gradient::own_parts() {
 }
 
 bool Gradient::finite() const {
-  return std::none_of(parts_->begin(), parts_->end(), [](const Part& part) { return part.nonfinite; });
+  return !spoiled_by_ &&
+         std::none_of(parts_->begin(), parts_->end(), [](const Part& part) { return part.nonfinite; });
 }
 
 void Gradient::add(int window, int micro, const LossValue& loss, bool nonfinite) {
@@ -66,11 +67,13 @@ void Gradient::multiply(const Monomial& factor, const sema::Operation* operation
   for (Part& part : own_parts()) check::multiply(part.summands, part.replicated ? after : factor, operation);
 }
 
-void Gradient::reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new) {
+void Gradient::reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new, bool one_rank) {
   for (Part& part : own_parts()) {
     if (part.replicated && only_new) continue;
     Monomial factor;
-    if (part.replicated) {
+    if (one_rank) {
+      // Nothing changes.
+    } else if (part.replicated) {
       for (Summand& summand : part.summands) summand.factor = sum_over_holders(summand.factor);
       if (mode == plan::ReduceMode::sum) factor = ranks(1);
     } else if (mode == plan::ReduceMode::mean) {

@@ -43,7 +43,7 @@ class Gradient {
   const std::vector<Part>& parts() const { return *parts_; }
   bool empty() const { return parts_->empty(); }
   bool finite() const;
-  /// The operation that may have divided by a count of zero, and so made every element, zeros too, not a
+  /// The operation that has divided by a count of zero, and so made every element, zeros too, not a
   /// number; null when none has since the gradient was last zeroed.
   const sema::Operation* spoiled_by() const { return spoiled_by_; }
   void spoil(const sema::Operation* operation) {
@@ -60,8 +60,9 @@ class Gradient {
   /// Multiplies everything. On a replicated part a rank's own count is the holder's, no longer the
   /// contribution's.
   void multiply(const Monomial& factor, const sema::Operation* operation);
-  /// Local ×1 (mean: 1/R), replicated ×R (mean: 1). `only_new` leaves replicated parts alone.
-  void reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new);
+  /// Local ×1 (mean: 1/R), replicated ×R (mean: 1). `only_new` leaves replicated parts alone. One rank has
+  /// nothing to reduce with.
+  void reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new, bool one_rank);
 
  private:
   /// Copies share the parts until one of them changes: a trace keeps the gradient at each of its events.

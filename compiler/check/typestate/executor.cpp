@@ -104,7 +104,8 @@ class Execution {
   }
 
   void update() {
-    if (repairs_.reduce_before_update) gradient_.reduce(spec_.window.reduce.value, nullptr, true);
+    if (repairs_.reduce_before_update)
+      gradient_.reduce(spec_.window.reduce.value, nullptr, true, facts_.one_rank());
     run_moved(repairs_.to_update);
     run(spec_.update.operations, Scope{});
     run_moved(repairs_.to_end);
@@ -147,6 +148,9 @@ class Execution {
     }
   }
 
+  const sema::Operation* verdict_spoiled_by() const {
+    return unscale_verdict_ ? unscale_spoiled_by_ : step_spoiled_by_;
+  }
   std::optional<bool> verdict() const { return unscale_verdict_ ? unscale_verdict_ : step_verdict_; }
 
   bool condition_holds(const sema::Operation& guard, int micro) {
@@ -201,7 +205,7 @@ class Execution {
     event.touched = touched_;
     event.closed = graph_.closed;
     event.verdict = verdict();
-    event.verdict_spoiled_by = unscale_verdict_ ? unscale_spoiled_by_ : step_spoiled_by_;
+    event.verdict_spoiled_by = verdict_spoiled_by();
     if (entry.gradient_effect != GradientEffect::none || entry.verdict != Verdict::none)
       event.gradient = gradient_;
     event.need_met = graph_need_met(entry);
@@ -326,15 +330,16 @@ class Execution {
     }
   }
 
-  /// By a count that can be zero in this window.
-  bool divides(const sema::Operation& operation) const {
+  /// By a count that is zero in this window: both are tried where it can be.
+  bool divides(const sema::Operation& operation) {
     return trace_.kind == WindowKind::normal && !repairs_.factor && !repairs_.excused.count(&operation) &&
-           divides_by_empty_count(operation.op.factor, facts_);
+           divides_by_empty_count(operation.op.factor, facts_) &&
+           choices_.decide(plan::to_text(operation.op.factor) + " divides by zero");
   }
 
   void reduce(plan::ReduceMode mode, const sema::Operation& operation, bool only_new) {
     reductions_.push_back(mode);
-    gradient_.reduce(mode, &operation, only_new);
+    gradient_.reduce(mode, &operation, only_new, facts_.one_rank());
   }
 
   /// Of the nearest reduction before now in this window, if none of the next one; a sum when there is none at

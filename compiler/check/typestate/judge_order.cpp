@@ -62,24 +62,34 @@ bool at_least_one(const JudgeContext& context, Monomial factor) {
   return factor.number() >= 1;
 }
 
-/// clip, × f, the same clip: with f ≥ 1 the first changes nothing. What it leaves alone is left alone; what
-/// it cuts to the limit is cut to the limit again.
-bool cut_again(const JudgeContext& context, int clip_index, int step_index, const Comparison& there) {
+/// A clip of a gradient that is too small changes nothing when the same clip acts in the right place too.
+/// Before it: what the first leaves alone is left alone, what it cuts to the limit is cut to the limit again.
+/// After it: nothing is left to cut.
+bool cuts_nothing_more(const JudgeContext& context, int clip_index, int step_index, const Comparison& there) {
   if (there.empty || !there.missing.empty() || !there.stale_windows.empty() || !there.local.empty() ||
       there.scale || !there.factor || there.factor->sum ||
       !at_least_one(context, there.factor->quotient.inverse())) {
     return false;
   }
   const std::vector<Event>& events = context.trace.events;
+  const plan::Operation& clip = events[clip_index].operation->op;
   for (int i = clip_index + 1; i < step_index; ++i) {
     const Event& event = events[i];
     if (event.entry->gradient_effect != GradientEffect::clips) continue;
-    if (!same_clip(event.operation->op, events[clip_index].operation->op)) return false;
+    if (!same_clip(event.operation->op, clip)) break;
     const Comparison then = context.compare(event.gradient);
     if (then.right()) return true;
     const bool grown = !then.scale && then.local.empty() && then.factor && !then.factor->sum &&
                        at_least_one(context, then.factor->quotient * there.factor->quotient.inverse());
-    if (!grown) return false;
+    if (!grown) break;
+  }
+  for (int i = clip_index - 1; i > last_backward(context.trace); --i) {
+    const Event& event = events[i];
+    if (event.entry->gradient_effect == GradientEffect::zeroes) break;
+    if (event.entry->gradient_effect == GradientEffect::clips && same_clip(event.operation->op, clip) &&
+        context.compare(event.gradient).right()) {
+      return true;
+    }
   }
   return false;
 }
@@ -334,7 +344,7 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
           (there.scale && then.scale && !there.scale->scale.equals(then.scale->scale)) ||
           there.local != then.local || there.missing != then.missing || there.empty != then.empty;
       // An unchanged wrong gradient is the step's fault, and reported there.
-      if (changed && !cut_again(context, i, step, there))
+      if (changed && !cuts_nothing_more(context, i, step, there))
         return misplaced_clip(context, clip, i, step, there);
     }
   }
