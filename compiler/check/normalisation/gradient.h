@@ -62,7 +62,7 @@ class Gradient {
   void multiply(const Monomial& factor, const sema::Operation* operation);
   /// Local ×1 (mean: 1/R), replicated ×R (mean: 1). `only_new` leaves replicated parts alone. One rank has
   /// nothing to reduce with.
-  void reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new, bool one_rank);
+  void reduce(plan::ReduceMode mode, const sema::Operation* operation, bool only_new, bool one_rank = false);
 
  private:
   /// Copies share the parts until one of them changes: a trace keeps the gradient at each of its events.

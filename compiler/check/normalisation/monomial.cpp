@@ -14,9 +14,33 @@ std::string number_text(double value) {
 
 }  // namespace
 
+void Powers::insert(size_t index, Power power) {
+  if (more_.empty() && count_ < few_.size()) {
+    std::copy_backward(few_.begin() + index, few_.begin() + count_, few_.begin() + count_ + 1);
+    few_[index] = power;
+    ++count_;
+    return;
+  }
+  if (more_.empty()) more_.assign(few_.begin(), few_.end());
+  more_.insert(more_.begin() + static_cast<std::ptrdiff_t>(index), power);
+}
+
+void Powers::erase(size_t index) {
+  if (more_.empty()) {
+    std::copy(few_.begin() + index + 1, few_.begin() + count_, few_.begin() + index);
+    --count_;
+    return;
+  }
+  more_.erase(more_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (more_.size() > few_.size()) return;
+  std::copy(more_.begin(), more_.end(), few_.begin());
+  count_ = more_.size();
+  more_.clear();
+}
+
 Monomial Monomial::of(Atom atom, int exponent) {
   Monomial result;
-  if (exponent != 0) result.powers_.emplace_back(atom, exponent);
+  if (exponent != 0) result.powers_.insert(0, {atom, exponent});
   return result;
 }
 
@@ -43,14 +67,14 @@ bool Monomial::contains(Symbol symbol) const {
 }
 
 Monomial& Monomial::operator*=(const Monomial& other) {
+  if (&other == this) return *this *= Monomial(other);
   number_ *= other.number_;
+  size_t at = 0;
   for (const auto& [atom, exponent] : other.powers_) {
-    const auto at =
-        std::lower_bound(powers_.begin(), powers_.end(), atom,
-                         [](const auto& power, const Atom& wanted) { return power.first < wanted; });
-    if (at == powers_.end() || at->first != atom) {
+    while (at < powers_.size() && powers_.begin()[at].first < atom) ++at;
+    if (at == powers_.size() || powers_.begin()[at].first != atom) {
       powers_.insert(at, {atom, exponent});
-    } else if ((at->second += exponent) == 0) {
+    } else if ((powers_.begin()[at].second += exponent) == 0) {
       powers_.erase(at);
     }
   }
@@ -70,7 +94,7 @@ Monomial Monomial::to_power(int exponent) const {
 }
 
 bool Monomial::equals(const Monomial& other) const {
-  if (powers_ != other.powers_) return false;
+  if (!(powers_ == other.powers_)) return false;
   // Literal factors such as 1/3 are rounded once or twice on their way here.
   return std::abs(number_ - other.number_) <= 1e-9 * std::max(std::abs(number_), std::abs(other.number_));
 }
@@ -86,7 +110,9 @@ Monomial Monomial::substituted(const std::function<Monomial(Atom)>& replace) con
 
 Monomial Monomial::without(Symbol symbol) const {
   Monomial result = *this;
-  std::erase_if(result.powers_, [&](const auto& power) { return power.first.symbol == symbol; });
+  for (size_t i = result.powers_.size(); i-- > 0;) {
+    if (result.powers_.begin()[i].first.symbol == symbol) result.powers_.erase(i);
+  }
   return result;
 }
 

@@ -2,6 +2,8 @@
 // these.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <compare>
 #include <functional>
 #include <string>
@@ -32,6 +34,28 @@ struct Atom {
   friend auto operator<=>(const Atom&, const Atom&) = default;
 };
 
+/// Powers ordered by atom. A few are held in place: factors are copied a great many times.
+class Powers {
+ public:
+  using Power = std::pair<Atom, int>;
+  const Power* begin() const { return more_.empty() ? few_.data() : more_.data(); }
+  const Power* end() const { return begin() + size(); }
+  Power* begin() { return more_.empty() ? few_.data() : more_.data(); }
+  Power* end() { return begin() + size(); }
+  size_t size() const { return more_.empty() ? count_ : more_.size(); }
+  bool empty() const { return size() == 0; }
+  void insert(size_t index, Power power);
+  void erase(size_t index);
+  friend bool operator==(const Powers& a, const Powers& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::array<Power, 5> few_;
+  size_t count_ = 0;
+  std::vector<Power> more_;  // all of them, once they are too many
+};
+
 class Monomial {
  public:
   Monomial() = default;
@@ -40,7 +64,7 @@ class Monomial {
 
   double number() const { return number_; }
   /// Ordered by atom, no exponent is 0.
-  const std::vector<std::pair<Atom, int>>& powers() const { return powers_; }
+  const Powers& powers() const { return powers_; }
   int exponent(Atom atom) const;
   /// Sum of the exponents of every atom of this symbol.
   int total_exponent(Symbol symbol) const;
@@ -64,7 +88,7 @@ class Monomial {
 
  private:
   double number_ = 1;
-  std::vector<std::pair<Atom, int>> powers_;
+  Powers powers_;
 };
 
 /// "S·R / (N·K)"; `name` spells an atom.

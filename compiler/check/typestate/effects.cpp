@@ -103,7 +103,8 @@ void report_effects(const sema::Spec& spec, const Facts& facts, const Scenario& 
   Choices choices;
   const std::vector<WindowTrace> traces = execute(spec, facts, scenario, repairs, choices);
   const WindowTrace& second = traces.back();
-  const JudgeContext context{spec, facts, repairs, traces, second, all_operations(spec)};
+  const std::vector<const sema::Operation*> operations = all_operations(spec);
+  const JudgeContext context{spec, facts, repairs, traces, second, operations};
   bool scope_reported = false;
   for (const Event& event : second.events) {
     if (event.outside_sync_scope && !scope_reported && spec.window.sync.value != plan::Sync::manual &&

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ struct JudgeContext {
   const Facts& facts;
   const Repairs& repairs;
   const std::vector<WindowTrace>& traces;
-  const WindowTrace& trace;  // the window that is judged, one of `traces`
-  std::vector<const sema::Operation*> operations;
+  const WindowTrace& trace;                            // the window that is judged, one of `traces`
+  std::span<const sema::Operation* const> operations;  // of micro, then update
 
   const operations::Entry& entry(const sema::Operation& operation) const {
     return operations::entry(operation.op.kind);

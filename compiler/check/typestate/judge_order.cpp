@@ -49,7 +49,7 @@ bool at_least_one(const JudgeContext& context, Monomial factor) {
   // No more micro-batches have counted units than there are.
   const Monomial most =
       context.identities().normal_form(Monomial::of({Symbol::ranks, 0}) * Monomial::of({Symbol::counted, 0}));
-  const std::vector<std::pair<Atom, int>> powers = factor.powers();
+  const Powers powers = factor.powers();
   for (const auto& [atom, exponent] : powers) {
     if (atom.symbol == Symbol::filled && exponent < 0)
       factor *= Monomial::of(atom, -exponent) * most.to_power(exponent);

@@ -35,10 +35,10 @@ struct WindowTrace {
   WindowKind kind = WindowKind::normal;
   bool tail = false;
   int micro_batches = 1;
-  int nonfinite_micro = 0;                            // the one whose gradient is not finite; 0: none
-  int empty_micro = 0;                                // a micro-batch without counted units; 0: none
-  const sema::Operation* undecided = nullptr;         // a guard that asks for a verdict before there is one
-  bool applied = false;                               // by the steps' own verdict: clocks and averages move
+  int nonfinite_micro = 0;                     // the one whose gradient is not finite; 0: none
+  int empty_micro = 0;                         // a micro-batch without counted units; 0: none
+  const sema::Operation* undecided = nullptr;  // a guard that asks for a verdict before there is one
+  bool applied = false;                        // by the steps' own verdict: clocks and averages move
   std::vector<Event> events;
 };
 
