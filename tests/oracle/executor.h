@@ -42,6 +42,13 @@ struct Snapshot {
 /// of each kind, one step per group. `clip_active` counts windows in which some clip changed the gradient.
 std::vector<Snapshot> reference(const Program& program, const World& world, int* clip_active = nullptr);
 
+/// What a gradient's norm and its largest element usually are in one world, at the start of training.
+struct Sizes {
+  double norm = 0;
+  double element = 0;
+};
+Sizes usual_sizes(const Program& program, const World& world);
+
 /// Executes programs against the worlds of one spec; keeps the references it has computed. Not thread-safe.
 class Executor {
  public:

@@ -33,49 +33,83 @@ void clip(const Program& p, const Clip& clip, double limit, double* gradient, bo
       }
 }
 
+enum class Kind { ordinary, empty, not_finite };
+
+/// The objective's gradient at θ by one sum over all samples of the window. `first_count` is N of the first
+/// class.
+Kind objective_gradient(const Program& p, const World& world, const Window& window, const double* theta,
+                        double* gradient, double& first_count) {
+  double counts[kMaxTerms] = {};
+  bool empty = true;
+  for (int c = 0; c < p.classes; ++c) {
+    counts[c] = global_count(p, world, window, c);
+    empty = empty && counts[c] == 0;
+  }
+  first_count = counts[0];
+  if (empty) return Kind::empty;
+  int elements = p.groups * kElementsPerGroup;
+  for (int t = 0; t < p.terms; ++t) {
+    double count = counts[p.class_of[t]];
+    if (count == 0) continue;
+    for (int r = 0; r < world.ranks; ++r)
+      for (int k = 0; k < window.counted; ++k)
+        for (int e = 0; e < elements; ++e)
+          gradient[e] += p.weight[t] / count * own_share(p, window, t, r, k) *
+                         sum_gradient(window, t, r, k, e, theta[e]);
+  }
+  for (int e = 0; e < elements; ++e)
+    if (!std::isfinite(gradient[e])) return Kind::not_finite;
+  return Kind::ordinary;
+}
+
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 }  // namespace
+
+Sizes usual_sizes(const Program& p, const World& world) {
+  Snapshot state = start(p, world);
+  std::vector<double> norms, elements;
+  for (const Window& window : world.windows) {
+    double gradient[kElements] = {};
+    double count = 0;
+    if (objective_gradient(p, world, window, state.theta, gradient, count) != Kind::ordinary) continue;
+    double squares = 0, largest = 0;
+    for (double element : gradient) {
+      squares += element * element;
+      largest = std::max(largest, std::abs(element));
+    }
+    norms.push_back(std::sqrt(squares));
+    elements.push_back(largest);
+  }
+  return {median(norms), median(elements)};
+}
 
 std::vector<Snapshot> reference(const Program& p, const World& world, int* clip_active) {
   std::vector<Snapshot> course;
   Snapshot state = start(p, world);
-  int elements = p.groups * kElementsPerGroup;
   for (const Window& window : world.windows) {
-    double counts[kMaxTerms] = {};
-    bool empty = true;
-    for (int c = 0; c < p.classes; ++c) {
-      counts[c] = global_count(p, world, window, c);
-      empty = empty && counts[c] == 0;
+    double gradient[kElements] = {};
+    double count = 0;
+    Kind kind = objective_gradient(p, world, window, state.theta, gradient, count);
+    bool empty = kind == Kind::empty, applied = kind == Kind::ordinary;
+    if (applied) {
+      bool active = false;
+      for (const Clip& one : p.clips) clip(p, one, one.limit * scale_of(world, one.kind), gradient, active);
+      if (clip_active && active) ++*clip_active;
+      for (int g = 0; g < p.groups; ++g) apply(p.rules[p.rule_of[g]], g, gradient, state);
     }
-    bool applied = false;
-    if (!empty) {
-      double gradient[kElements] = {};
-      for (int t = 0; t < p.terms; ++t) {
-        double count = counts[p.class_of[t]];
-        if (count == 0) continue;
-        for (int r = 0; r < world.ranks; ++r)
-          for (int k = 0; k < window.counted; ++k)
-            for (int e = 0; e < elements; ++e)
-              gradient[e] += p.weight[t] / count * own_share(p, window, t, r, k) *
-                             sum_gradient(window, t, r, k, e, state.theta[e]);
-      }
-      applied = true;
-      for (int e = 0; e < elements; ++e) applied = applied && std::isfinite(gradient[e]);
-      if (applied) {
-        bool active = false;
-        for (const Clip& one : p.clips) clip(p, one, one.limit * scale_of(world, one.kind), gradient, active);
-        if (clip_active && active) ++*clip_active;
-        for (int g = 0; g < p.groups; ++g) apply(p.rules[p.rule_of[g]], g, gradient, state);
-      }
-      if (p.updates_scale) update_scale(p, applied, state.scale, state.tracker);
-    }
+    if (!empty && p.updates_scale) update_scale(p, applied, state.scale, state.tracker);
     ++state.clocks[kAttempts];
     state.clocks[kMicroBatches] += window.counted;
-    state.clocks[kTokensSeen] += counts[0];
+    state.clocks[kTokensSeen] += count;
     if (applied) state.skipped = 0;
     if (!applied && !empty) ++state.skipped;
     if (applied) {
       ++state.clocks[kUpdates];
-      state.clocks[kTokens] += counts[0];
+      state.clocks[kTokens] += count;
       move_average(p, state.theta, state.average);
     }
     course.push_back(state);

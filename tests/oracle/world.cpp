@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tests/oracle/executor.h"
+
 namespace loop::oracle {
 namespace {
 
@@ -27,12 +29,8 @@ class Sequence {
 
 class Maker {
  public:
-  Maker(const sema::Spec& spec, int ranks, bool ones)
-      : spec_(spec),
-        ranks_(ranks),
-        ones_(ones),
-        equal_(counts_are_equal(spec)),
-        sequence_(977 + 31 * ranks) {}
+  Maker(const sema::Spec& spec, int ranks, bool ones, size_t seed)
+      : spec_(spec), ranks_(ranks), ones_(ones), equal_(counts_are_equal(spec)), sequence_(977 + 31 * seed) {}
 
   std::vector<Window> windows() {
     bool flush = spec_.window.tail.value == plan::Tail::flush;
@@ -138,22 +136,6 @@ class Maker {
   std::vector<Window> windows_;
 };
 
-/// The usual norm of a gradient: about 1 for the mean of one loss in one group, as many times more as a
-/// window has units for a sum.
-double usual_norm(const sema::Spec& spec, int ranks) {
-  double units = 9 * ranks;
-  double norm = (spec.groups.size() > 1 ? 1.5 : 1) * (spec.terms.size() > 1 ? 1.4 : 1);
-  switch (spec.count_classes.front().unit) {
-    case plan::CountUnit::window:
-      return norm * units;
-    case plan::CountUnit::constant:
-      // The second term's mean weighs more than a sixty-fourth.
-      return norm * std::max(units / spec.count_classes.front().constant, spec.terms.size() > 1 ? 0.5 : 0);
-    default:
-      return norm;
-  }
-}
-
 }  // namespace
 
 bool counts_are_equal(const sema::Spec& spec) {
@@ -188,6 +170,8 @@ std::vector<World> worlds_of(const sema::Spec& spec) {
   // Where the number of micro-batches is open it may vary, or be one in every window.
   const plan::WindowSize& size = spec.window.size.value;
   bool open = size.ramp || size.unit != plan::WindowSize::Unit::micro_batches;
+  Program program;
+  compile(spec, program);
   std::vector<World> worlds;
   for (const Bite& bite : bites)
     for (int r : ranks)
@@ -195,11 +179,12 @@ std::vector<World> worlds_of(const sema::Spec& spec) {
         World world;
         world.ranks = r;
         world.tells_apart = bite.norm != bite.value ? 2 : bite.norm != 1 ? 1 : 0;
-        // "Sometimes" is in proportion to the gradient.
-        world.norm_scale = bite.norm == 1 ? usual_norm(spec, r) : bite.norm;
-        world.value_scale = bite.value == 1 ? usual_norm(spec, r) : bite.value;
         world.scale_divisor = bite.norm == often ? 64 : 1;
-        world.windows = Maker(spec, r, ones).windows();
+        world.windows = Maker(spec, r, ones, worlds.size()).windows();
+        // "Sometimes" is in proportion to the gradient.
+        Sizes usual = usual_sizes(program, world);
+        world.norm_scale = bite.norm == 1 ? usual.norm : bite.norm;
+        world.value_scale = bite.value == 1 ? usual.element : bite.value;
         world.name =
             "R = " + std::to_string(r) + ", " + bite.name + (ones ? ", one micro-batch per window" : "");
         worlds.push_back(std::move(world));
