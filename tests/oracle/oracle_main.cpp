@@ -5,7 +5,7 @@
 // --edits     how far from the canonical loops, in the settings of the promise (2)
 // --settings  of all settings every n-th is tried: canonical loops and transcriptions with one edit each
 // (101; 1 = all)
-// --walks     random walks through longer programs, each in a setting of its own (600)
+// --walks     random walks through longer programs, each in a setting of its own (150)
 // --seed      where the walks start (1)
 // --show      disagreements shown of each cause (2)
 // --only      settings whose text contains TEXT
@@ -30,7 +30,7 @@ namespace {
 struct Options {
   int edits = 2;
   int settings = 101;
-  int walks = 600;
+  int walks = 150;
   int seed = 1;
   int threads = 2;
   size_t show = 2;
