@@ -18,7 +18,4 @@ std::optional<std::string> nearest(std::string_view written, const std::vector<s
 /// "a", "a or b", "a, b or c".
 std::string enumerate(const std::vector<std::string>& words, std::string_view last_separator = " or ");
 
-/// Shell-style match with `*` (any run) and `?` (any one character).
-bool glob_match(std::string_view pattern, std::string_view text);
-
 }  // namespace loop::base

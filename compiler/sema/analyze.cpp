@@ -9,6 +9,7 @@
 #include "compiler/sema/print.h"
 #include "compiler/sema/scheduling.h"
 #include "compiler/sema/update_rules.h"
+#include "runtime/plan/glob.h"
 #include "runtime/plan/json.h"
 
 namespace loop::sema {
@@ -77,7 +78,7 @@ void look_for_files(Context& context, const Spec& spec) {
       if (pattern)
         for (fs::directory_iterator at(path.parent_path(), ignored), end; !ignored && at != end;
              at.increment(ignored))
-          found = found || base::glob_match(path.filename().string(), at->path().filename().string());
+          found = found || plan::glob_match(path.filename().string(), at->path().filename().string());
       if (!found)
         context.engine.report(Code::L092, file.span, {file.value}).note("looked for " + path.string());
     }

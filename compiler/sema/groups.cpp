@@ -5,6 +5,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/sema/values.h"
+#include "runtime/plan/glob.h"
 
 namespace loop::sema {
 
@@ -172,7 +173,7 @@ bool matches(const Predicate& predicate, const ParameterInfo& parameter) {
     case Predicate::Kind::others:
       return false;
     case Predicate::Kind::name_glob:
-      return base::glob_match(predicate.glob, parameter.name);
+      return plan::glob_match(predicate.glob, parameter.name);
     case Predicate::Kind::ndim:
       if (predicate.comparison == "<") return ndim < predicate.ndim;
       if (predicate.comparison == "<=") return ndim <= predicate.ndim;

@@ -105,19 +105,10 @@ const Module* Modules::load_root(const std::string& path, const std::optional<st
   spec_root_ = import_root(spec_dir_);
 
   auto module = std::make_unique<Module>();
-  base::FileId id = sources_.add(path, std::move(*content));
-  syntax::ParseResult parsed = syntax::parse(sources_, id, engine_);
-  module->file = std::move(parsed.file);
-  module->file.id = id;
-  module->had_errors = parsed.had_errors;
   module->path = absolute;
   module->shown_path = path;
   root_ = module.get();
-  by_path_[absolute] = root_;
-  by_file_[id.value] = root_;
-  modules_.push_back(std::move(module));
-  collect(*root_);
-  resolve_uses(*root_);
+  enter(std::move(module), std::move(*content));
   return root_;
 }
 
@@ -145,18 +136,22 @@ Module* Modules::load(const fs::path& path, const std::string& shown, const std:
     engine_.report(Code::L030, use_span, {shown, "it cannot be opened"});
     return nullptr;
   }
-  auto owned = std::make_unique<Module>();
-  Module* module = owned.get();
-  base::FileId id = sources_.add(shown, std::move(*text));
-  syntax::ParseResult parsed = syntax::parse(sources_, id, engine_);
-  module->file = std::move(parsed.file);
-  module->file.id = id;
-  module->had_errors = parsed.had_errors;
+  auto module = std::make_unique<Module>();
   module->path = path;
   module->shown_path = shown;
   module->dotted = dotted;
   module->standard = standard;
-  by_path_[path] = module;
+  return enter(std::move(module), std::move(*text));
+}
+
+Module* Modules::enter(std::unique_ptr<Module> owned, std::string text) {
+  Module* module = owned.get();
+  const base::FileId id = sources_.add(module->shown_path, std::move(text));
+  syntax::ParseResult parsed = syntax::parse(sources_, id, engine_);
+  module->file = std::move(parsed.file);
+  module->file.id = id;
+  module->had_errors = parsed.had_errors;
+  by_path_[module->path] = module;
   by_file_[id.value] = module;
   modules_.push_back(std::move(owned));
   collect(*module);

@@ -76,6 +76,8 @@ class Modules {
  private:
   Module* load(const std::filesystem::path& path, const std::string& shown, const std::string& dotted,
                bool standard, Span use_span);
+  /// Parses and registers a module, then everything it uses.
+  Module* enter(std::unique_ptr<Module> owned, std::string text);
   void collect(Module& module);
   void resolve_uses(Module& module);
   void resolve_use(Module& module, const ast::Use& use, Span span);

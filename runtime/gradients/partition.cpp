@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/error.h"
+#include "runtime/plan/glob.h"
 
 namespace loop::gradients {
 namespace {
@@ -36,7 +37,7 @@ bool holds(const plan::Predicate& predicate, const Candidate& candidate, bool un
     case Kind::others:
       return unclaimed;
     case Kind::name_glob:
-      return matches_glob(predicate.glob, candidate.name);
+      return plan::glob_match(predicate.glob, candidate.name);
     case Kind::ndim:
       return compare(candidate.ndim, predicate.comparison, predicate.ndim);
     case Kind::logical_and:
@@ -71,27 +72,6 @@ std::vector<std::string> tied_matches(const plan::Group& group, const std::vecto
 }
 
 }  // namespace
-
-bool matches_glob(std::string_view glob, std::string_view name) {
-  // Greedy with one point to come back to: linear for one star, never exponential.
-  size_t g = 0, n = 0, star = std::string_view::npos, resume = 0;
-  while (n < name.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      resume = n;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == name[n])) {
-      ++g;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      n = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (g < glob.size() && glob[g] == '*') ++g;
-  return g == glob.size();
-}
 
 std::vector<size_t> partition(const std::vector<plan::Group>& groups,
                               const std::vector<Candidate>& candidates) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -16,9 +15,6 @@ struct Candidate {
   std::vector<std::string> other_names;  // of the same storage; for messages only
   int64_t ndim = 0;
 };
-
-/// `*` stands for any characters (dots too), `?` for one, `[…]` is not special.
-bool matches_glob(std::string_view glob, std::string_view name);
 
 /// For every candidate the index of its group. Throws loop::Error (findings) when a candidate is in no group
 /// or in several, or a group has no candidate; the message names them.

@@ -34,18 +34,3 @@ TEST_CASE("enumerations") {
   CHECK(enumerate({"a", "b", "c"}) == "a, b or c");
   CHECK(enumerate({"a", "b", "c"}, " and ") == "a, b and c");
 }
-
-TEST_CASE("globs") {
-  CHECK(glob_match("*", ""));
-  CHECK(glob_match("*.bias", "blocks.0.bias"));
-  CHECK(glob_match("blocks.*.weight", "blocks.11.attention.weight"));
-  CHECK(glob_match("a?c", "abc"));
-  CHECK(glob_match("**", "x"));
-  CHECK(glob_match("*a*b*", "xxaxxbxx"));
-  CHECK_FALSE(glob_match("a?c", "ac"));
-  CHECK_FALSE(glob_match("*.bias", "blocks.0.biases"));
-  CHECK_FALSE(glob_match("", "x"));
-  CHECK_FALSE(glob_match("*a*b", "xxaxx"));
-  // Many stars must not take exponential time.
-  CHECK_FALSE(glob_match("*a*a*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
-}

@@ -191,18 +191,6 @@ TEST_CASE("groups partition the parameters") {
   }
 }
 
-TEST_CASE("globs") {
-  CHECK(matches_glob("*", ""));
-  CHECK(matches_glob("blocks.*.norm?.weight", "blocks.11.norm2.weight"));
-  CHECK(matches_glob("*.bias", "blocks.0.mlp.expand.bias"));
-  CHECK_FALSE(matches_glob("*.bias", "bias"));
-  CHECK_FALSE(matches_glob("head", "head.weight"));
-  CHECK(matches_glob("a*b*c", "aXbYbZc"));
-  CHECK_FALSE(matches_glob("a*b*c", "aXbYbZ"));
-  // Quadratic, not exponential.
-  CHECK_FALSE(matches_glob(std::string(200, '*') + "b", std::string(5000, 'a')));
-}
-
 TEST_CASE("frozen parameters have no slot, no gradient, no part in the norm") {
   const auto model = bag({{"a", {1, 2}}, {"b", {3}}});
   Parameters parameters(model, {frozen(group_of("still", "a")), rest("moving")}, torch::kFloat64);
