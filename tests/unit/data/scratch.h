@@ -1,46 +1,32 @@
 // A folder of its own for each test, and what went wrong as one text.
 #pragma once
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "loop/error.h"
 #include "loop/source.h"
+#include "tests/support/temporary_folder.h"
 
 namespace loop::data::test {
 
 class Scratch {
  public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "loop_data_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(folder_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const std::filesystem::path& folder() const { return folder_; }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-  }
+  std::filesystem::path folder() const { return folder_.path(); }
+  void write(const std::string& name, const std::string& bytes) const { folder_.write(name, bytes); }
   void write_gzip(const std::string& name, const std::string& bytes) const {
-    gzFile file = gzopen((folder_ / name).c_str(), "wb");
+    gzFile file = gzopen(folder_.path(name).c_str(), "wb");
     gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
     gzclose(file);
   }
-  std::string read(const std::string& name) const {
-    std::ifstream file(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string read(const std::string& name) const { return folder_.text(name); }
 
   /// `args` is JSON.
   std::unique_ptr<Source> source(const std::string& name, const std::string& args,
                                  SourceContext context = {}) const {
-    context.base_dir = folder_;
+    context.base_dir = folder();
     return make_source({name, plan::json::parse(args)}, context);
   }
   /// "kind N | message | repair", with the folder's name taken out; empty if nothing is wrong.
@@ -51,7 +37,7 @@ class Scratch {
     } catch (const Error& error) {
       std::string text =
           "kind " + std::to_string(error.exit_code()) + " | " + error.what() + " | " + error.repair();
-      const std::string prefix = folder_.string() + "/";
+      const std::string prefix = folder_.path() + "/";
       for (size_t at; (at = text.find(prefix)) != std::string::npos;) text.erase(at, prefix.size());
       return text;
     }
@@ -59,7 +45,7 @@ class Scratch {
   }
 
  private:
-  std::filesystem::path folder_;
+  testing::TemporaryFolder folder_;
 };
 
 template <class T>

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/unit/driver/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using loop::driver::run_command;
 
@@ -101,7 +101,7 @@ TEST_CASE("command: `--set` needs a key and a value") {
 }
 
 TEST_CASE("check: 0 without errors, 1 with; findings on standard output") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string good = folder.write("good.loop", kGood);
   const std::string bad = folder.write("bad.loop", "loop x {\n  seed = \n}\n");
   const Result fine = loopc({"check", good});
@@ -134,7 +134,7 @@ TEST_CASE("check: no colours in a pipe") {
 }
 
 TEST_CASE("check: `--data` looks for the files, without it none is needed") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string path = folder.write("good.loop", kGood);
   CHECK(loopc({"check", path}).status == 0);
   const Result missing = loopc({"check", "--data", path});
@@ -145,7 +145,7 @@ TEST_CASE("check: `--data` looks for the files, without it none is needed") {
 }
 
 TEST_CASE("fmt: writes in place once, then finds nothing to do") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string path = folder.write("a.loop", "loop   x{ seed=1 # one\n}\n");
   CHECK(loopc({"fmt", "--check", path}).status == 1);
   CHECK(folder.text("a.loop") == "loop   x{ seed=1 # one\n}\n");
@@ -159,7 +159,7 @@ TEST_CASE("fmt: writes in place once, then finds nothing to do") {
 }
 
 TEST_CASE("fmt: `--diff` shows what would change and changes nothing") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string path = folder.write("a.loop", "loop x {\n  seed   =   1\n}\n");
   const Result shown = loopc({"fmt", "--diff", path});
   CHECK(shown.status == 1);
@@ -169,7 +169,7 @@ TEST_CASE("fmt: `--diff` shows what would change and changes nothing") {
 }
 
 TEST_CASE("fmt: a file with syntax errors is left as it is, the others are still written") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string broken = folder.write("broken.loop", "loop   x { seed = \n}\n");
   const std::string untidy = folder.write("untidy.loop", "loop   x{}\n");
   const Result result = loopc({"fmt", broken, untidy});
@@ -229,7 +229,7 @@ TEST_CASE("plan, run: which loop of a file") {
 }
 
 TEST_CASE("run: stops at findings, without starting anything") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   folder.write("rows.csv", "x,y\n1,2\n");
   std::string text = kGood;
   text.insert(text.find("  model"), "  amp = bf16\n");
@@ -244,7 +244,7 @@ TEST_CASE("run: stops at findings, without starting anything") {
 }
 
 TEST_CASE("run: missing data is a finding of `run`") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const Result result = loopc({"run", folder.write("good.loop", kGood)});
   CHECK(result.status == 1);
   CHECK(contains(result.err, "rows.csv"));

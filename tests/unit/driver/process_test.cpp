@@ -9,13 +9,13 @@
 #include <system_error>
 #include <thread>
 
-#include "tests/unit/driver/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace loop::driver;
 using namespace std::chrono_literals;
 
 TEST_CASE("process: the child reads its input, its exit status comes back") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string copy = folder.path("copy");
   const Ended ended = run_in_foreground({"/bin/sh", "-c", "cat > " + copy + "; exit 7"}, "a plan\n");
   CHECK(ended.status == 7);
@@ -24,7 +24,7 @@ TEST_CASE("process: the child reads its input, its exit status comes back") {
 }
 
 TEST_CASE("process: an input larger than a pipe's buffer does not block") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string large(1 << 20, 'x');
   CHECK(run_in_foreground({"/bin/sh", "-c", "exec true"}, large).status == 0);  // never read
   CHECK(run_in_foreground({"/bin/sh", "-c", "wc -c > " + folder.path("count")}, large).status == 0);
@@ -37,7 +37,7 @@ TEST_CASE("process: a child that a signal ended, a program that is not there") {
 }
 
 TEST_CASE("process: a signal sent to this process alone is passed on, and this process lives on") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string ready = folder.path("ready");
   struct sigaction before {};
   ::sigaction(SIGTERM, nullptr, &before);

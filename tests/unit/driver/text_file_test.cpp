@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "compiler/base/limits.h"
-#include "tests/unit/driver/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace loop::driver;
 namespace fs = std::filesystem;
@@ -27,7 +27,7 @@ std::string failure(const std::string& path) {
 }  // namespace
 
 TEST_CASE("reading: what cannot be read is named with its reason") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   CHECK(failure(folder.path("none.loop")).find("No such file") != std::string::npos);
   CHECK(failure(folder.path()).find("it is a folder") != std::string::npos);
   CHECK(failure("/dev/zero").find("MiB") != std::string::npos);
@@ -39,7 +39,7 @@ TEST_CASE("reading: what cannot be read is named with its reason") {
 }
 
 TEST_CASE("reading: bytes as they are, from a file and from standard input") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string bytes("a\r\n\0\xff", 5);
   std::istringstream in(bytes);
   CHECK(read_spec(folder.write("a.loop", bytes), in) == bytes);
@@ -51,7 +51,7 @@ TEST_CASE("reading: bytes as they are, from a file and from standard input") {
 }
 
 TEST_CASE("replacing: permissions and symbolic links stay, nothing is left beside the file") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   const std::string path = folder.write("a.loop", "old");
   ::chmod(path.c_str(), 0640);
   fs::create_symlink("a.loop", folder.path("link.loop"));
@@ -65,7 +65,7 @@ TEST_CASE("replacing: permissions and symbolic links stay, nothing is left besid
 }
 
 TEST_CASE("replacing: a file or folder that may not be written is left as it is") {
-  const TemporaryFolder folder;
+  const loop::testing::TemporaryFolder folder;
   CHECK_THROWS_AS(replace_file(folder.path("none.loop"), "x"), UsageError);
   if (::geteuid() == 0) return;  // the superuser writes everything
   const std::string read_only = folder.write("ro.loop", "old");

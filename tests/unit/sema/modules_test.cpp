@@ -1,17 +1,18 @@
 #include <doctest/doctest.h>
 
 #include "compiler/base/limits.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/sema/analysis.h"
 
 using namespace loop;
 using loop::testing::Analysis;
 using loop::testing::File;
-using loop::testing::Folder;
 using loop::testing::kTiny;
 using loop::testing::replace;
+using loop::testing::TemporaryFolder;
 
 TEST_CASE("a spec uses a loop of a file beside it") {
-  Folder folder;
+  TemporaryFolder folder;
   folder.write("shared/base.loop", kTiny);
   Analysis analysis(File{
       folder.write("spec.loop", "use .shared.base\n\nloop longer extends tiny {\n  stop = 7 updates\n}\n")});
@@ -26,7 +27,7 @@ TEST_CASE("a spec uses a loop of a file beside it") {
 }
 
 TEST_CASE("`module.name` and one single name can be brought in") {
-  Folder folder;
+  TemporaryFolder folder;
   folder.write("base.loop", kTiny + "\nconst rate = 0.5\n");
   CHECK(Analysis(File{folder.write("a.loop", "use .base.tiny\nloop x extends tiny { seed = 3 }\n")})
             .spec()
@@ -42,7 +43,7 @@ TEST_CASE("`module.name` and one single name can be brought in") {
 }
 
 TEST_CASE("names mean what they mean in the file they are written in") {
-  Folder folder;
+  TemporaryFolder folder;
   folder.write("base.loop", replace("const rate = 0.25\n" + kTiny, "lr: 0.1", "lr: rate"));
   Analysis analysis(File{
       folder.write("spec.loop", "use .base.tiny\nconst rate = 0.5\nloop x extends tiny { seed = 3 }\n")});
@@ -51,8 +52,8 @@ TEST_CASE("names mean what they mean in the file they are written in") {
 }
 
 TEST_CASE("files that are not there") {
-  Folder folder;
-  Analysis none(File{folder.path() / "nowhere.loop"});
+  TemporaryFolder folder;
+  Analysis none(File{folder.path("nowhere.loop")});
   CHECK(none.has("L030"));
   CHECK(none.result.specs.empty());
   CHECK(Analysis(File{folder.path()}).has("L030"));
@@ -72,7 +73,7 @@ TEST_CASE("files that are not there") {
 }
 
 TEST_CASE("no path leaves the import roots") {
-  Folder folder;
+  TemporaryFolder folder;
   folder.write("outside.loop", kTiny);
   std::filesystem::path spec = folder.write("project/spec.loop", "use ..outside\n" + kTiny);
   CHECK(Analysis(File{spec}).place("L033") == "use ..outside");
@@ -82,23 +83,23 @@ TEST_CASE("no path leaves the import roots") {
       File{folder.write("project/other.loop", "use ..outside\nloop x extends tiny { seed = 1 }\n")});
   CAPTURE(allowed.text());
   CHECK(allowed.engine.diagnostics().empty());
-  std::filesystem::remove(folder.path() / "loop.toml");
+  std::filesystem::remove(folder.path("loop.toml"));
 
   // A link inside the root that points out of it is the same escape.
-  std::filesystem::create_symlink(folder.path() / "outside.loop", folder.path() / "project" / "linked.loop");
+  std::filesystem::create_symlink(folder.path("outside.loop"), folder.path("project/linked.loop"));
   CHECK(Analysis(File{folder.write("project/spec3.loop", "use .linked\n" + kTiny)}).has("L033"));
-  std::filesystem::create_directory_symlink(folder.path(), folder.path() / "project" / "up");
+  std::filesystem::create_directory_symlink(folder.path(), folder.path("project/up"));
   CHECK(Analysis(File{folder.write("project/spec4.loop", "use .up.outside\n" + kTiny)}).has("L033"));
 }
 
 TEST_CASE("import cycles and too many imports end with a finding") {
-  Folder folder;
+  TemporaryFolder folder;
   folder.write("a.loop", "use .b\nconst x = 1\n");
   folder.write("b.loop", "use .a\nconst y = 1\n");
   Analysis cycle(File{folder.write("spec.loop", "use .a\n" + kTiny)});
   CHECK(cycle.place("L034") == "use .a");
   folder.write("self.loop", "use .self\n");
-  CHECK(Analysis(File{folder.path() / "self.loop"}).has("L034"));
+  CHECK(Analysis(File{folder.path("self.loop")}).has("L034"));
 
   // A chain longer than the limit: one finding, no exhausted stack.
   for (size_t i = 0; i < base::kMaxImports + 5; ++i)
@@ -111,7 +112,7 @@ TEST_CASE("import cycles and too many imports end with a finding") {
 }
 
 TEST_CASE("data files are looked for on request only") {
-  Folder folder;
+  TemporaryFolder folder;
   std::filesystem::path spec = folder.write("spec.loop", kTiny);
   CHECK(Analysis(File{spec}).engine.diagnostics().empty());
   folder.write("rows.csv", "x,y\n");

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+namespace loop::testing {
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -23,7 +25,8 @@ class TemporaryFolder {
     std::filesystem::remove_all(root_, ignored);
   }
 
-  std::string path(const std::string& name = "") const { return (root_ / name).string(); }
+  std::string path() const { return root_.string(); }
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name, std::ios::binary) << text;
@@ -41,3 +44,5 @@ class TemporaryFolder {
  private:
   std::filesystem::path root_;
 };
+
+}  // namespace loop::testing
