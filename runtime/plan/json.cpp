@@ -343,7 +343,9 @@ void read(const json& document, T& value, const std::string& where) {
       if (document.is_null()) {
         value.reset();
       } else {
-        read(document, value.emplace(), where);
+        // Not `emplace()`: clang takes a nested type with member initializers for one without a default constructor there.
+        value = typename T::value_type{};
+        read(document, *value, where);
       }
     } else if constexpr (IsVector<T>::value) {
       if (!document.is_array()) throw PlanError("the plan is incomplete: " + where + " is not a list");

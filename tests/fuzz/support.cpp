@@ -1,0 +1,63 @@
+#include "tests/fuzz/support.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "compiler/diagnostics/render.h"
+#include "compiler/plan/dump.h"
+#include "compiler/plan/lower.h"
+#include "runtime/plan/json.h"
+
+namespace loop::fuzz {
+namespace {
+
+void look_at(const base::SourceManager& sources, base::Span span) {
+  if (!span) return;
+  require(sources.contains(span.file), "a finding's place is in a known file");
+  require(span.begin <= span.end, "a place begins before it ends");
+  require(span.end <= sources.file(span.file).text().size(), "a place lies in its text");
+}
+
+}  // namespace
+
+void require(bool kept, std::string_view promise, std::string_view about) {
+  if (kept) return;
+  std::fprintf(stderr, "broken promise: %.*s\n%.*s\n", static_cast<int>(promise.size()), promise.data(),
+               static_cast<int>(about.size()), about.data());
+  std::abort();
+}
+
+sema::Options options_for(std::string text) {
+  sema::Options options;
+  options.path = LOOP_SOURCE_DIR "/tests/fuzz/workspace/spec.loop";
+  options.text = std::move(text);
+  options.stdlib_dir = LOOP_SOURCE_DIR "/stdlib";
+  return options;
+}
+
+void show(Input& input) {
+  for (const diagnostics::Diagnostic& finding : input.engine.diagnostics()) {
+    look_at(input.sources, finding.span);
+    for (const diagnostics::Label& label : finding.labels) look_at(input.sources, label.span);
+    for (const diagnostics::FixIt& fix : finding.fixes)
+      for (const diagnostics::Edit& edit : fix.edits) look_at(input.sources, edit.span);
+  }
+  input.engine.sort();
+  std::ostringstream out;
+  diagnostics::render_text(out, input.sources, input.engine.diagnostics(), {.color = true});
+  diagnostics::render_json(out, input.sources, input.engine.diagnostics());
+}
+
+void lower_all(const Input& input, const std::vector<sema::Spec>& specs) {
+  for (const sema::Spec& spec : specs) {
+    const plan::Plan plan = planner::lower(spec, input.sources);
+    const plan::json document = plan::to_json(plan);
+    const plan::Plan again = plan::from_json(plan::json::parse(document.dump()));
+    require(plan::to_json(again) == document, "a plan that is read back is the same plan");
+    std::ostringstream out;
+    planner::dump(out, plan, std::nullopt, std::nullopt);
+  }
+}
+
+}  // namespace loop::fuzz
