@@ -86,8 +86,9 @@ class TermReader {
                 count.unit == CountUnit::micro_batch ||
                 std::find(use->units.begin(), use->units.end(), unit) != use->units.end();
     if (!fits) {
-      context_.engine.report(Code::L081, per->span,
-                             {unit, call->callee.dotted(), base::enumerate(use->units)});
+      context_.engine
+          .report(Code::L094, per->span, {unit, call->callee.dotted(), base::enumerate(use->units, " or ")})
+          .help("write `per " + use->units.front() + "`, or a constant as in `per 64`");
       return false;
     }
     auto same = std::find(out.classes.begin(), out.classes.end(), count);

@@ -167,20 +167,17 @@ class ProgramReader {
     auto found = std::find_if(around_.groups->begin(), around_.groups->end(),
                               [&](const Group& group) { return group.group.name == name.text; });
     if (found == around_.groups->end()) {
-      auto& finding =
-          context_.engine.report(Code::L073, name.span, {"there is no parameter group `" + name.text + "`"});
+      auto& finding = context_.engine.report(Code::L095, name.span, {name.text});
       suggest(finding, name.span, name.text, names);
       return false;
     }
     if (found->group.frozen) {
-      context_.engine
-          .report(Code::L073, name.span, {"the group `" + name.text + "` is frozen, so it has no gradient"})
-          .also(found->span, "frozen here");
+      context_.engine.report(Code::L096, name.span, {name.text}).also(found->span, "frozen here");
       return false;
     }
     if (std::find(operation.op.groups.begin(), operation.op.groups.end(), name.text) !=
         operation.op.groups.end()) {
-      context_.engine.report(Code::L073, name.span, {"the group `" + name.text + "` is named twice"});
+      context_.engine.report(Code::L097, name.span, {name.text}).help("name it once");
       return false;
     }
     operation.op.groups.push_back(name.text);
@@ -248,6 +245,13 @@ class ProgramReader {
       return false;
     }
     operation.op.kind = arg.name->text == "norm" ? OpKind::clip_norm : OpKind::clip_value;
+    if (as_name(*arg.value) == "inf") {
+      context_.engine.report(Code::L059, arg.value->span, {"inf"})
+          .help(
+              "a threshold is finite; without `clip` the gradient is left as it is, and the log still has "
+              "its norm");
+      return false;
+    }
     auto limit = read_scheduled(context_, *arg.value, out_.schedules);
     if (!limit) return false;
     if (limit->dim != Dim::none) {
@@ -318,6 +322,7 @@ std::optional<Programs> read_programs(Context& context, const ast::Head* micro, 
                                       const ProgramSurroundings& around, Span loop_name) {
   Programs result;
   ProgramReader reader(context, around, result);
+  const size_t errors_before = context.engine.error_count();
   bool good = true;
   if (micro) {
     result.micro.written = true;
@@ -329,7 +334,8 @@ std::optional<Programs> read_programs(Context& context, const ast::Head* micro, 
   if (!update) return std::nullopt;
   std::vector<Operation> operations;
   good = reader.read(update->block->items, operations) && good;
-  if (!good) return std::nullopt;
+  // What has a meaning error cannot be judged for its order.
+  if (!good || context.engine.error_count() > errors_before) return std::nullopt;
   if (operations.empty()) {
     context.engine.report(Code::L043, update->keyword.span, {"a step", "update"})
         .help("such as `step adamw(lr: 1e-3)`: without one no parameter ever changes");

@@ -53,6 +53,7 @@ class Reader {
   bool check_finite(const Scalar& scalar) {
     std::optional<double> value = scalar.constant();
     if (!value || std::isfinite(*value) || (scope_.allow_infinity && std::isinf(*value))) return true;
+    if (never_ > 0) return true;
     context_.engine.report(Code::L059, scalar.span, {std::string(context_.sources.text(scalar.span))})
         .help("numbers go up to about 1.8e308");
     return false;
@@ -207,6 +208,7 @@ class Reader {
   }
 
   Result zero_divisor(Span span) {
+    if (never_ > 0) return number(0);
     context_.engine.report(Code::L058, span).with_label("this is 0");
     return std::nullopt;
   }
@@ -294,18 +296,42 @@ class Reader {
     return std::nullopt;
   }
 
+  /// A condition that holds always or never: a constant, or a clock below zero (`clock < warmup` without a
+  /// warm-up).
+  static std::optional<bool> known_truth(const Scalar& condition) {
+    if (const std::optional<double> constant = condition.constant()) return *constant != 0;
+    const Expression& value = condition.value;
+    const bool below = value.kind == Expression::Kind::apply && value.name == "<" &&
+                       value.operands.size() == 2 && value.operands[0].kind == Expression::Kind::variable &&
+                       find_clock(value.operands[0].name) &&
+                       value.operands[1].kind == Expression::Kind::constant && value.operands[1].value <= 0;
+    if (below) return false;
+    return std::nullopt;
+  }
+
+  /// A branch that is `never` taken may divide by zero.
+  Result read_branch(const ast::Expr& branch, bool never) {
+    never_ += never;
+    Result result = read(branch);
+    never_ -= never;
+    return result;
+  }
+
   Result read_node(const ast::Conditional& node, Span) {
     Result condition = read(*node.condition);
-    Result yes = read(*node.then_value);
-    Result no = read(*node.else_value);
+    const std::optional<bool> known = condition ? known_truth(*condition) : std::nullopt;
+    Result yes = read_branch(*node.then_value, known == false);
+    Result no = read_branch(*node.else_value, known == true);
     if (!condition || !yes || !no || !is_truth(*condition)) return std::nullopt;
     if (!same_unit(*yes, *no, "`if`", node.then_value->span)) return std::nullopt;
+    if (known) return *known ? yes : no;
     return fold("if", {*condition, *yes, *no}, yes->dim, yes->truth && no->truth);
   }
 
   Context& context_;
   const NumericScope& scope_;
   int depth_ = 0;
+  int never_ = 0;  // inside branches that are never taken
   size_t visited_ = 0;
   bool too_large_ = false;
 };

@@ -102,6 +102,22 @@ const sema::Operation* origin_of(const FactorMismatch& mismatch, Symbol symbol, 
   return nullptr;
 }
 
+/// Equal counts, and K means added up: one division by K repairs it.
+std::optional<Finding> means_added(const JudgeContext& context, const FactorMismatch& mismatch,
+                                   const sema::Operation& step) {
+  const Monomial k = context.identities().normal_form(Monomial::of({Symbol::counted, 0}));
+  if (!mismatch.quotient.equals(k)) return std::nullopt;
+  const sema::Operation* origin = origin_of(mismatch, Symbol::count_micro, -1);
+  const std::string times =
+      context.facts.micro_batches ? std::to_string(*context.facts.micro_batches) : "K_w";
+  Finding finding(Code::L315, origin ? origin->span : step.span, {times});
+  finding.note("all micro-batches have the same count n here, so that N = R·K·n: only 1/K is missing");
+  finding.help(context.facts.micro_window
+                   ? "write `scale_loss(1 / micro_batches)` after `loss(mean)`"
+                   : "write `scale_loss(1 / micro_batches.counted)` after `loss(mean)`");
+  return finding.help("or take the sum (`loss`) and divide once by the window's count (`normalize`)");
+}
+
 base::Span place(const sema::Operation* operation, const sema::Operation& step) {
   return operation ? operation->span : step.span;
 }
@@ -164,7 +180,26 @@ Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismat
                       .help("write `" + std::string(plan::name(later_multiply->op.kind)) +
                             "` before `clip` and `step`"));
   }
-  if (found.contains(Symbol::count_micro)) {
+  // Where the counts are known to be equal, a mean of means is right but for a number.
+  const bool counts_cancel = std::none_of(
+      mismatch.quotient.powers().begin(), mismatch.quotient.powers().end(), [](const Powers::Power& power) {
+        const Symbol symbol = power.first.symbol;
+        return symbol != Symbol::ranks && symbol != Symbol::micro_batches && symbol != Symbol::counted;
+      });
+  const Monomial counts = constant ? found : for_person(found);
+  if (counts.contains(Symbol::count_micro) && counts_cancel && !mismatch.sum) {
+    if (std::optional<Finding> finding = means_added(context, mismatch, step)) return finish(*finding);
+    return finish(Finding(Code::L310, step.span, {text_of(context, for_person(found)), needed_text})
+                      .note("the counts are equal here, so that c is " + text_of(context, mismatch.quotient) +
+                            " times what is needed"));
+  }
+  if (counts.contains(Symbol::count_micro) && context.facts.always_one) {
+    return finish(Finding(Code::L304, place(origin_of(mismatch, Symbol::count_micro, -1), step))
+                      .note("a window of one micro-batch has n_rk = N_r: a rank with 1 counted unit then "
+                            "weighs as much as a rank with 9")
+                      .help("take the sum (`loss`) and divide by the count over all ranks (`normalize`)"));
+  }
+  if (counts.contains(Symbol::count_micro)) {
     const sema::Operation* origin = origin_of(mismatch, Symbol::count_micro, -1);
     return finish(Finding(Code::L301, place(origin, step),
                           {context.micro(mismatch.micro),
@@ -226,12 +261,15 @@ Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismat
   }
   if (count_right && by_ranks > 0 && by_k == 0) {
     if (mismatch.reductions > 1) {
+      const bool manual = context.spec.window.sync.value == plan::Sync::manual;
       return finish(Finding(Code::L205, place(origin_of(mismatch, Symbol::ranks, 1), step),
                             {context.micro(mismatch.micro)})
-                        .note("a synchronising `backward` reduces everything accumulated so far")
-                        .help("synchronise the last micro-batch only: `sync_on(last) { … }` around `forward` "
-                              "and `backward`, or "
-                              "set `reduce = mean`, under which a repeated reduction only costs time"));
+                        .note(manual ? "`reduce` reduces everything accumulated so far"
+                                     : "a synchronising `backward` reduces everything accumulated so far")
+                        .help(manual ? "write `reduce` once, at the start of `update`"
+                                     : "synchronise the last micro-batch only: `sync_on(last) { … }` around "
+                                       "`forward` and `backward`, or set `reduce = mean`, under which a "
+                                       "repeated reduction only costs time"));
     }
     return finish(Finding(Code::L309, place(origin_of(mismatch, Symbol::ranks, 1), step))
                       .help("a sum over ranks needs no factor for them; with `reduce = mean` it would"));

@@ -1,6 +1,7 @@
 // Schedules against the end of the run, and metrics that `stop` waits for.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "compiler/check/rules/rules.h"
 #include "compiler/check/typestate/executor.h"
@@ -19,14 +20,58 @@ bool bounds_updates(const sema::StopCondition& stop) {
          stop.condition.limit.clock != Clock::seconds;
 }
 
-/// The number of updates after which the run ends at the latest, if `stop` says it in updates.
-std::optional<double> last_update(const sema::Spec& spec) {
-  std::optional<double> updates;
+/// Where `stop` ends the run on this clock at the latest.
+std::optional<double> bound_on(const sema::Spec& spec, Clock clock) {
+  std::optional<double> bound;
   for (const sema::StopCondition& stop : spec.stop) {
-    if (!bounds_updates(stop) || stop.condition.limit.clock != Clock::updates) continue;
-    updates = std::min(updates.value_or(stop.condition.limit.value), stop.condition.limit.value);
+    if (!bounds_updates(stop) || stop.condition.limit.clock != clock) continue;
+    bound = std::min(bound.value_or(stop.condition.limit.value), stop.condition.limit.value);
   }
-  return updates;
+  return bound;
+}
+
+/// The run's length in updates, and where it comes from when `stop` gives it in epochs.
+struct End {
+  double updates = 0;
+  std::string reckoning;
+};
+
+/// Windows of an epoch where data, ranks and window fix them: the last one is applied (`flush`) or not
+/// (`drop`).
+std::optional<End> updates_per_epoch(const sema::Spec& spec) {
+  const sema::SourceUse* source = train_source(spec);
+  const plan::WindowSize& size = spec.window.size.value;
+  const auto& tail = spec.window.tail.value;
+  const int64_t per_step = spec.data.micro_batch_samples.value * spec.ranks.value.value_or(0);
+  if (!source || !source->facts.size_samples || source->facts.split_by_file || per_step <= 0 || !tail ||
+      *tail == plan::Tail::carry || size.ramp || size.unit != plan::WindowSize::Unit::micro_batches) {
+    return std::nullopt;
+  }
+  const bool drops = spec.data.short_policy.value == plan::ShortPolicy::drop;
+  if (drops && spec.ranks.value != 1) return std::nullopt;
+  const int64_t samples = *source->facts.size_samples;
+  const int64_t micro_batches = drops ? samples / per_step : (samples + per_step - 1) / per_step;
+  // A dropped window is one that is not full, in its last micro-batch too.
+  const bool flush = *tail == plan::Tail::flush;
+  const int64_t full = drops ? micro_batches / size.value : samples / (per_step * size.value);
+  const int64_t windows = flush ? (micro_batches + size.value - 1) / size.value : full;
+  return End{static_cast<double>(windows), std::to_string(micro_batches) + " micro-batches, " +
+                                               std::to_string(size.value) +
+                                               " per window, `tail = " + plan::name(*tail) + "`"};
+}
+
+/// The number of updates after which the run ends at the latest, if `stop` says it in updates or in epochs of
+/// a known length.
+std::optional<End> end_of_run(const sema::Spec& spec) {
+  std::optional<End> end;
+  if (const std::optional<double> updates = bound_on(spec, Clock::updates)) end = End{*updates, ""};
+  const std::optional<double> epochs = bound_on(spec, Clock::epochs);
+  const std::optional<End> each = epochs ? updates_per_epoch(spec) : std::nullopt;
+  if (each && std::floor(*epochs) == *epochs && (!end || *epochs * each->updates < end->updates)) {
+    const std::string windows = std::to_string(static_cast<int64_t>(each->updates));
+    end = End{*epochs * each->updates, "an epoch has " + windows + " updates: " + each->reckoning};
+  }
+  return end;
 }
 
 std::string number_text(double value) {
@@ -60,8 +105,9 @@ std::optional<double> value_at(const Expression& value, const char* clock, doubl
   });
 }
 
-void check_rate(const sema::Operation& step, const plan::NamedExpression& rate, double end,
+void check_rate(const sema::Operation& step, const plan::NamedExpression& rate, const End& run,
                 diagnostics::Engine& engine) {
+  const double end = run.updates;
   const std::set<std::string> variables = plan::variables(rate.value);
   if (!variables.count("updates")) return;
   const auto at = [&](double update) { return value_at(rate.value, "updates", update, end); };
@@ -76,43 +122,129 @@ void check_rate(const sema::Operation& step, const plan::NamedExpression& rate, 
     (at(middle) == 0 ? zero : positive) = middle;
   }
   if (end - zero < 2) return;
-  engine.report(Code::L604, step.argument_span, {rate.name, number_text(zero), number_text(end)})
-      .note(number_text(end - zero) + " updates change nothing")
-      .help("write `total: horizon`, or end the run there");
+  diagnostics::Diagnostic& finding =
+      engine.report(Code::L604, step.argument_span, {rate.name, number_text(zero), number_text(end)});
+  finding.note(number_text(end - zero) + " updates change nothing");
+  if (!run.reckoning.empty()) finding.note(run.reckoning);
+  finding.help("write `total: horizon`, or end the run there");
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+/// The schedule's own name, without its module.
+std::string name_of(const sema::ScheduleUse& schedule) {
+  const size_t dot = schedule.schedule.rfind('.');
+  return schedule.schedule.substr(dot == std::string::npos ? 0 : dot + 1);
+}
+
+/// A schedule is meant up to its `total`. Past it, it may stay or go on falling, but a formula that nothing
+/// limits (`min(clock / total, 1)`) comes up again or changes its sign.
+void check_past_total(const sema::ScheduleUse& schedule, double total, double end,
+                      const std::optional<double>& horizon, diagnostics::Engine& engine) {
+  constexpr int kSamples = 1024;
+  const char* clock = plan::name(schedule.clock);
+  const auto at = [&](double place) { return value_at(schedule.value, clock, place, horizon); };
+  double peak = 0;
+  for (int i = 0; i <= kSamples; ++i)
+    peak = std::max(peak, std::abs(at(std::floor(total * i / kSamples)).value_or(0)));
+  const std::optional<double> there = at(total);
+  if (!there || peak == 0) return;
+  const double slack = 1e-6 * peak;
+  double lowest = *there;
+  double before = total;
+  for (int i = 1; i <= kSamples; ++i) {
+    const double place = std::min(std::ceil(total + (end - 1 - total) * i / kSamples), end - 1);
+    if (place <= before) continue;
+    before = place;
+    const std::optional<double> value = at(place);
+    if (!value) return;
+    std::string what;
+    if (*value < -slack && *there >= -slack) what = "it is negative: " + short_number(*value);
+    if (*value > lowest + slack)
+      what = "it rises again, from " + short_number(lowest) + " to " + short_number(*value);
+    lowest = std::min(lowest, *value);
+    if (what.empty()) continue;
+    const std::string unit = std::string(" ") + clock;
+    engine.report(Code::L606, schedule.span, {name_of(schedule), number_text(total) + unit, what})
+        .note("at " + number_text(place) + unit + "; the run ends at " + number_text(end))
+        .help("give it the run's length (`total: horizon`), and hold its end with `min(clock / total, 1)`");
+    return;
+  }
+}
+
+void check_total(const sema::Spec& spec, const sema::ScheduleUse& schedule, const std::optional<End>& run,
+                 diagnostics::Engine& engine) {
+  const bool of_updates = schedule.clock == Clock::updates;
+  const std::optional<double> end =
+      of_updates && run ? std::optional(run->updates) : bound_on(spec, schedule.clock);
+  if (!end || !schedule.total) return;
+  const std::optional<double> horizon = run ? std::optional(run->updates) : std::nullopt;
+  const std::optional<double> total = value_at(*schedule.total, "", 0, horizon);
+  if (total && *total < *end - 1) check_past_total(schedule, *total, *end, horizon, engine);
+  if (!of_updates || !total || *total <= *end) return;
+  double peak = 0;
+  for (int i = 0; i <= 64; ++i) {
+    peak = std::max(
+        peak, std::abs(value_at(schedule.value, "updates", std::floor(*total * i / 64), end).value_or(0)));
+  }
+  const std::optional<double> last = value_at(schedule.value, "updates", *end - 1, end);
+  if (!last || peak == 0 || std::abs(*last) >= peak) return;
+  const std::string percent =
+      std::to_string(static_cast<int>(std::lround(100 * std::abs(*last) / peak))) + "%";
+  diagnostics::Diagnostic& finding = engine.report(
+      Code::L605, schedule.span, {number_text(*total), number_text(*end), name_of(schedule), percent});
+  if (!run->reckoning.empty()) finding.note(run->reckoning);
+  finding.help("write `total: horizon`");
+}
+
+bool moves_without_update(Clock clock) {
+  return clock == Clock::attempts || clock == Clock::micro_batches || clock == Clock::samples_seen ||
+         clock == Clock::tokens_seen;
 }
 
 void check_schedules(const sema::Spec& spec, diagnostics::Engine& engine) {
-  const std::optional<double> end = last_update(spec);
+  const std::optional<End> run = end_of_run(spec);
   for (const sema::ScheduleUse& schedule : spec.schedules) {
-    if (schedule.clock == Clock::attempts || schedule.clock == Clock::micro_batches ||
-        schedule.clock == Clock::samples_seen || schedule.clock == Clock::tokens_seen) {
+    if (moves_without_update(schedule.clock)) {
       engine.report(Code::L602, schedule.span, {plan::name(schedule.clock)})
           .help("`updates`, `samples` and `tokens` count what was applied");
     }
-    if (!end || schedule.clock != Clock::updates || !schedule.total) continue;
-    const std::optional<double> total = value_at(*schedule.total, "updates", 0, end);
-    if (!total || *total <= *end) continue;
-    double peak = 0;
-    for (int i = 0; i <= 64; ++i) {
-      peak = std::max(
-          peak, std::abs(value_at(schedule.value, "updates", std::floor(*total * i / 64), end).value_or(0)));
-    }
-    const std::optional<double> last = value_at(schedule.value, "updates", *end - 1, end);
-    if (!last || peak == 0 || std::abs(*last) >= peak) continue;
-    const std::string percent =
-        std::to_string(static_cast<int>(std::lround(100 * std::abs(*last) / peak))) + "%";
-    const size_t dot = schedule.schedule.rfind('.');
-    engine
-        .report(Code::L605, schedule.span,
-                {number_text(*total), number_text(*end),
-                 schedule.schedule.substr(dot == std::string::npos ? 0 : dot + 1), percent})
-        .help("write `total: horizon`");
+    check_total(spec, schedule, run, engine);
   }
-  if (!end) return;
+  if (!run) return;
   for (const sema::Operation* operation : all_operations(spec)) {
     if (operation->op.kind != OpKind::step) continue;
     for (const plan::NamedExpression& hyper : operation->op.rule.hyper) {
-      if (hyper.name == "lr") check_rate(*operation, hyper, *end, engine);
+      if (hyper.name == "lr") check_rate(*operation, hyper, *run, engine);
+    }
+  }
+}
+
+/// Data that was read may bound a run (`samples_seen`); windows that were tried are no measure of training.
+void check_stop(const sema::Spec& spec, diagnostics::Engine& engine) {
+  for (const sema::StopCondition& stop : spec.stop) {
+    const Clock clock = stop.condition.limit.clock;
+    const bool reached = stop.condition.kind == plan::StopCondition::Kind::reached;
+    if (!reached || (clock != Clock::attempts && clock != Clock::micro_batches)) continue;
+    engine.report(Code::L607, stop.span, {plan::name(clock)})
+        .note("with 5 of 100 windows skipped, 1000 attempts are 950 updates")
+        .help("`updates` counts what was applied");
+  }
+}
+
+void check_averages(const sema::Spec& spec, diagnostics::Engine& engine) {
+  for (const sema::Average& average : spec.averages) {
+    for (const std::string& variable : plan::variables(average.average.decay)) {
+      for (const Clock clock :
+           {Clock::attempts, Clock::micro_batches, Clock::samples_seen, Clock::tokens_seen}) {
+        if (variable != plan::name(clock)) continue;
+        engine.report(Code::L608, average.span, {average.average.name, variable})
+            .help("write `updates`: an average moves once per applied update");
+      }
     }
   }
 }
@@ -122,6 +254,8 @@ void check_schedules(const sema::Spec& spec, diagnostics::Engine& engine) {
 void check_clocks(const sema::Spec& spec, diagnostics::Engine& engine) {
   check_horizon(spec, engine);
   check_schedules(spec, engine);
+  check_stop(spec, engine);
+  check_averages(spec, engine);
 }
 
 }  // namespace loop::check

@@ -13,11 +13,12 @@ namespace {
 std::optional<Finding> first_fault(const sema::Spec& spec, const Facts& facts, const Scenario& scenario,
                                    const Repairs& repairs) {
   const std::vector<const sema::Operation*> operations = all_operations(spec);
+  const GroupIndex groups(spec);
   Choices choices;
   do {
     const std::vector<WindowTrace> traces = execute(spec, facts, scenario, repairs, choices);
     for (const WindowTrace& trace : traces) {
-      const JudgeContext context{spec, facts, repairs, traces, trace, operations};
+      const JudgeContext context{spec, facts, repairs, traces, trace, operations, groups};
       if (std::optional<Finding> finding = judge(context)) return finding;
     }
   } while (choices.next());

@@ -91,6 +91,8 @@ std::optional<Finding> repeated_reduction(const JudgeContext& context) {
                   : scope && !early->outside_sync_scope ? scope->name_span
                                                         : early->operation->span,
                   {times});
+  if (context.spec.window.sync.value == plan::Sync::manual)
+    return finding.help("write `reduce` once, at the start of `update`");
   finding.help(context.spec.micro.written ? "put `sync_on(last) { … }` around `forward` and `backward`"
                                           : "write `sync = last`");
   return finding;
@@ -104,7 +106,8 @@ void report_effects(const sema::Spec& spec, const Facts& facts, const Scenario& 
   const std::vector<WindowTrace> traces = execute(spec, facts, scenario, repairs, choices);
   const WindowTrace& second = traces.back();
   const std::vector<const sema::Operation*> operations = all_operations(spec);
-  const JudgeContext context{spec, facts, repairs, traces, second, operations};
+  const GroupIndex groups(spec);
+  const JudgeContext context{spec, facts, repairs, traces, second, operations, groups};
   bool scope_reported = false;
   for (const Event& event : second.events) {
     if (event.outside_sync_scope && !scope_reported && spec.window.sync.value != plan::Sync::manual &&

@@ -104,11 +104,22 @@ class Execution {
   }
 
   void update() {
-    if (repairs_.reduce_before_update)
-      gradient_.reduce(spec_.window.reduce.value, nullptr, true, facts_.one_rank());
+    if (repairs_.reduce_before_update) {
+      // In the way the program reduces elsewhere, so that `normalize` is not taken for wrong as well.
+      const plan::ReduceMode mode = repaired_reduction();
+      reductions_.push_back(mode);
+      gradient_.reduce(mode, nullptr, true, facts_.one_rank());
+    }
     run_moved(repairs_.to_update);
     run(spec_.update.operations, Scope{});
     run_moved(repairs_.to_end);
+  }
+
+  plan::ReduceMode repaired_reduction() const {
+    if (!reductions_.empty()) return reductions_.back();
+    for (const sema::Operation* operation : all_operations(spec_))
+      if (operation->op.kind == OpKind::reduce) return operation->op.reduce_mode;
+    return spec_.window.reduce.value;
   }
 
   static bool contains(const std::vector<const sema::Operation*>& operations,

@@ -51,17 +51,6 @@ const sema::Operation* JudgeContext::first(plan::OpKind kind) const {
   return nullptr;
 }
 
-std::vector<std::string> JudgeContext::groups_of(const sema::Operation& operation) const {
-  std::vector<std::string> names;
-  for (const sema::Group& group : spec.groups) {
-    if (group.group.frozen) continue;
-    const std::vector<std::string>& on = operation.op.groups;
-    if (on.empty() || std::find(on.begin(), on.end(), group.group.name) != on.end())
-      names.push_back(group.group.name);
-  }
-  return names;
-}
-
 base::Span JudgeContext::update_span() const {
   return spec.update.written ? spec.update.span : spec.name_span;
 }

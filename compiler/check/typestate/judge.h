@@ -3,13 +3,13 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/check/finding.h"
 #include "compiler/check/normalisation/compare.h"
 #include "compiler/check/typestate/executor.h"
+#include "compiler/check/typestate/group_index.h"
 
 namespace loop::check {
 
@@ -19,7 +19,8 @@ struct JudgeContext {
   const Repairs& repairs;
   const std::vector<WindowTrace>& traces;
   const WindowTrace& trace;                            // the window that is judged, one of `traces`
-  std::span<const sema::Operation* const> operations;  // of micro, then update
+  const std::vector<const sema::Operation*>& operations;  // of micro, then update
+  const GroupIndex& groups;
 
   const operations::Entry& entry(const sema::Operation& operation) const {
     return operations::entry(operation.op.kind);
@@ -38,8 +39,6 @@ struct JudgeContext {
   std::string window_words() const;
   /// The first operation of this kind in the text that is not disabled; null when there is none.
   const sema::Operation* first(plan::OpKind kind) const;
-  /// Names of the trainable groups that an operation acts on.
-  std::vector<std::string> groups_of(const sema::Operation& operation) const;
   /// Where something that should stand in `update` would stand.
   base::Span update_span() const;
   base::Span span_of(const sema::Operation& operation) const { return operation.span; }

@@ -15,28 +15,33 @@ bool holds_window(const Gradient& gradient, int window) {
                      [&](const Part& part) { return part.window == window; });
 }
 
-/// The step that uses what a clip at `from` leaves, for a group; -1 when none follows.
-int next_step(const JudgeContext& context, int from, const std::string& group) {
-  const std::vector<Event>& events = context.trace.events;
-  for (int i = from + 1; i < static_cast<int>(events.size()); ++i) {
-    if (events[i].entry->gradient_effect != GradientEffect::applies) continue;
-    const std::vector<std::string> groups = context.groups_of(*events[i].operation);
-    if (std::find(groups.begin(), groups.end(), group) != groups.end()) return i;
+/// The clips and steps of the window, by the group they act on.
+struct Uses {
+  explicit Uses(const JudgeContext& context)
+      : clips(events_by_group(context.spec, context.groups, context.trace.events, GradientEffect::clips)),
+        steps(events_by_group(context.spec, context.groups, context.trace.events, GradientEffect::applies)) {}
+  ByGroup clips;
+  ByGroup steps;
+
+  /// The step that uses what a clip at `from` leaves, for a group; -1 when none follows.
+  int next_step(int from, int group) const {
+    const std::vector<int>& all = steps[static_cast<size_t>(group)];
+    const auto next = std::upper_bound(all.begin(), all.end(), from);
+    return next == all.end() ? -1 : *next;
   }
-  return -1;
-}
+};
 
 bool same_clip(const plan::Operation& a, const plan::Operation& b) {
   return a.kind == b.kind && a.limit == b.limit && a.groups == b.groups;
 }
 
 /// Another clip that says the same and acts in the right place for this group.
-bool done_elsewhere(const JudgeContext& context, const Event& clip, const std::string& group) {
+bool done_elsewhere(const JudgeContext& context, const Uses& uses, const Event& clip, int group) {
   const std::vector<Event>& events = context.trace.events;
   for (int i = 0; i < static_cast<int>(events.size()); ++i) {
     const Event& other = events[i];
     if (&other == &clip || !same_clip(other.operation->op, clip.operation->op)) continue;
-    if (next_step(context, i, group) >= 0 &&
+    if (uses.next_step(i, group) >= 0 &&
         (context.repairs.excused.count(other.operation) || context.compare(other.gradient).right())) {
       return true;
     }
@@ -177,13 +182,12 @@ bool guarded_by_run(const std::vector<sema::Operation>& operations, const sema::
 }
 
 /// The clips of the text that act on a group, each once, in the order of the text: what the reference does.
-std::vector<const sema::Operation*> wanted_clips(const JudgeContext& context, const std::string& group) {
+std::vector<const sema::Operation*> wanted_clips(const JudgeContext& context,
+                                                 const std::vector<int>& clips_of_group) {
   std::vector<const sema::Operation*> wanted;
-  for (const sema::Operation* operation : context.operations) {
-    if (context.entry(*operation).gradient_effect != GradientEffect::clips) continue;
+  for (const int at : clips_of_group) {
+    const sema::Operation* operation = context.operations[at];
     if (context.repairs.disabled.count(operation)) continue;
-    const std::vector<std::string> groups = context.groups_of(*operation);
-    if (std::find(groups.begin(), groups.end(), group) == groups.end()) continue;
     const bool known = std::any_of(wanted.begin(), wanted.end(), [&](const sema::Operation* other) {
       return same_clip(other->op, operation->op);
     });
@@ -193,15 +197,12 @@ std::vector<const sema::Operation*> wanted_clips(const JudgeContext& context, co
 }
 
 /// The clips that acted on a group before its step, repetitions left out.
-std::vector<const sema::Operation*> effective_clips(const JudgeContext& context, const std::string& group) {
+std::vector<const sema::Operation*> effective_clips(const JudgeContext& context, const Uses& uses,
+                                                    int group) {
   std::vector<const sema::Operation*> effective;
-  const std::vector<Event>& events = context.trace.events;
-  for (int i = 0; i < static_cast<int>(events.size()); ++i) {
-    const Event& clip = events[i];
-    if (clip.entry->gradient_effect != GradientEffect::clips || !clip.touched) continue;
-    const std::vector<std::string> groups = context.groups_of(*clip.operation);
-    if (std::find(groups.begin(), groups.end(), group) == groups.end() || next_step(context, i, group) < 0)
-      continue;
+  for (const int i : uses.clips[static_cast<size_t>(group)]) {
+    const Event& clip = context.trace.events[i];
+    if (!clip.touched || uses.next_step(i, group) < 0) continue;
     const bool known = std::any_of(effective.begin(), effective.end(), [&](const sema::Operation* other) {
       return same_clip(other->op, clip.operation->op);
     });
@@ -211,14 +212,17 @@ std::vector<const sema::Operation*> effective_clips(const JudgeContext& context,
 }
 
 /// Every clip acts on every path, in the order of the text.
-std::optional<Finding> left_out_clips(const JudgeContext& context) {
+std::optional<Finding> left_out_clips(const JudgeContext& context, const Uses& uses) {
   if (context.repairs.steps) return std::nullopt;
-  for (const sema::Group& group : context.spec.groups) {
+  const ByGroup clips_in_text =
+      operations_by_group(context.spec, context.groups, context.operations, GradientEffect::clips);
+  for (size_t i = 0; i < context.spec.groups.size(); ++i) {
+    const sema::Group& group = context.spec.groups[i];
     if (group.group.frozen) continue;
     const std::string& name = group.group.name;
-    const std::vector<const sema::Operation*> effective = effective_clips(context, name);
+    const std::vector<const sema::Operation*> effective = effective_clips(context, uses, static_cast<int>(i));
     std::vector<const sema::Operation*> wanted;
-    for (const sema::Operation* clip : wanted_clips(context, name)) {
+    for (const sema::Operation* clip : wanted_clips(context, clips_in_text[i])) {
       const bool acts = std::any_of(effective.begin(), effective.end(), [&](const sema::Operation* other) {
         return same_clip(other->op, clip->op);
       });
@@ -233,13 +237,13 @@ std::optional<Finding> left_out_clips(const JudgeContext& context) {
           .help("write `clip` outside the guard, directly before `step`")
           .then([clip](Repairs& repairs) { repairs.excused.insert(clip); });
     }
-    for (size_t i = 0; i < wanted.size() && i < effective.size(); ++i) {
-      if (same_clip(wanted[i]->op, effective[i]->op) || context.repairs.excused.count(effective[i])) continue;
-      const sema::Operation* clip = wanted[i];
-      return Finding(Code::L140, effective[i]->span)
+    for (size_t k = 0; k < wanted.size() && k < effective.size(); ++k) {
+      if (same_clip(wanted[k]->op, effective[k]->op) || context.repairs.excused.count(effective[k])) continue;
+      const sema::Operation* clip = wanted[k];
+      return Finding(Code::L140, effective[k]->span)
           .also(clip->span, "this one stands first in the text, but acts on an empty gradient")
           .help("delete the one without effect")
-          .then([clip = effective[i]](Repairs& repairs) { repairs.excused.insert(clip); });
+          .then([clip = effective[k]](Repairs& repairs) { repairs.excused.insert(clip); });
     }
   }
   return std::nullopt;
@@ -307,27 +311,23 @@ std::optional<Finding> judge_inside_window(const JudgeContext& context) {
 std::optional<Finding> judge_clips(const JudgeContext& context) {
   if (context.trace.kind != WindowKind::normal) return std::nullopt;
   const std::vector<Event>& events = context.trace.events;
+  const Uses uses(context);
   for (int i = 0; i < static_cast<int>(events.size()); ++i) {
     const Event& clip = events[i];
     if (clip.entry->gradient_effect != GradientEffect::clips || context.repairs.excused.count(clip.operation))
       continue;
     const sema::Operation* operation = clip.operation;
     const Comparison there = context.compare(clip.gradient);
-    for (const std::string& group : context.groups_of(*operation)) {
-      const int step = next_step(context, i, group);
+    const std::vector<int> groups = context.groups.groups_of(operation->op);
+    for (const int group : groups) {
+      const int step = uses.next_step(i, group);
       if (step < 0) {
-        if (done_elsewhere(context, clip, group) || context.repairs.steps) continue;
-        std::string of_group = context.groups_of(*operation).size() == 1 ? "" : " on `" + group + "`";
-        Finding finding(Code::L114, operation->span, {of_group});
-        for (const Event& other : events) {
-          const std::vector<std::string> groups = context.groups_of(*other.operation);
-          if (other.entry->gradient_effect == GradientEffect::applies &&
-              std::find(groups.begin(), groups.end(), group) != groups.end()) {
-            finding.also(other.operation->span, "the gradient is used here");
-            break;
-          }
-        }
-        if (finding.labels.empty()) continue;  // no step at all: that is the fault
+        if (done_elsewhere(context, uses, clip, group) || context.repairs.steps) continue;
+        const std::vector<int>& steps = uses.steps[static_cast<size_t>(group)];
+        if (steps.empty()) continue;  // no step at all: that is the fault
+        const std::string& name = context.spec.groups[static_cast<size_t>(group)].group.name;
+        Finding finding(Code::L114, operation->span, {groups.size() == 1 ? "" : " on `" + name + "`"});
+        finding.also(events[steps.front()].operation->span, "the gradient is used here");
         return finding.help("write `clip` before `step`").then([operation](Repairs& repairs) {
           repairs.excused.insert(operation);
         });
@@ -336,7 +336,7 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
       const Comparison then = context.compare(events[step].gradient);
       if (!then.stale_windows.empty() || then.empty) continue;  // the step's fault
       const bool empty_there = there.empty && !then.empty;
-      if (empty_there && done_elsewhere(context, clip, group)) continue;
+      if (empty_there && done_elsewhere(context, uses, clip, group)) continue;
       const bool changed =
           (there.scale.has_value() != then.scale.has_value()) ||
           (there.factor.has_value() != then.factor.has_value()) ||
@@ -348,7 +348,7 @@ std::optional<Finding> judge_clips(const JudgeContext& context) {
         return misplaced_clip(context, clip, i, step, there);
     }
   }
-  return left_out_clips(context);
+  return left_out_clips(context, uses);
 }
 
 }  // namespace loop::check

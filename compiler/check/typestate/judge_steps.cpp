@@ -62,6 +62,19 @@ Finding stale_gradient(const Step& step, const std::vector<int>& windows) {
       .then(repair);
 }
 
+/// The innermost guard around the first `backward` of the text; null without one.
+const sema::Operation* guard_of_backward(const std::vector<sema::Operation>& operations,
+                                         const sema::Operation* guard) {
+  for (const sema::Operation& operation : operations) {
+    if (operation.op.kind == OpKind::backward) return guard;
+    const bool guards = operation.op.kind == OpKind::when;
+    if (const sema::Operation* found = guard_of_backward(operation.body, guards ? &operation : guard)) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
 Finding empty_or_incomplete(const Step& step, const std::vector<int>& missing) {
   const JudgeContext& context = step.context;
   for (int i = 0; i < step.index; ++i) {
@@ -73,10 +86,20 @@ Finding empty_or_incomplete(const Step& step, const std::vector<int>& missing) {
         .help("write `zero_grad` after `step`")
         .then([zero](Repairs& repairs) { repairs.to_end.push_back(zero); });
   }
-  const base::Span place = context.spec.micro.written ? context.spec.micro.span : context.spec.name_span;
-  return Finding(Code::L129, place, {context.micros(missing)})
-      .also(step.operation().span, "gets a gradient without it")
-      .help("write `backward` outside any guard: a micro-batch without counted units contributes zero");
+  const sema::Operation* guard = guard_of_backward(context.spec.micro.operations, nullptr);
+  const base::Span place = guard                        ? guard->name_span
+                           : context.spec.micro.written ? context.spec.micro.span
+                                                        : context.spec.name_span;
+  Finding finding(Code::L129, place, {context.micros(missing)});
+  if (guard) finding.says("`backward` stands under this guard");
+  finding.also(step.operation().span, "gets a gradient without it");
+  if (guard && plan::variables(guard->op.condition).count("last")) {
+    finding.note(
+        "each micro-batch has a graph of its own; one `backward` for all of them would need the losses and "
+        "graphs of K micro-batches at once, K times the memory");
+  }
+  return finding.help(
+      "write `backward` outside any guard: a micro-batch without counted units contributes zero");
 }
 
 Finding not_reduced(const Step& step, const std::vector<int>& local) {
@@ -223,16 +246,18 @@ std::optional<Finding> judge_gradient(const Step& step) {
 std::optional<Finding> judge_number(const JudgeContext& context) {
   if (context.repairs.steps) return std::nullopt;
   const auto repair = [](Repairs& repairs) { repairs.steps = true; };
-  for (const sema::Group& group : context.spec.groups) {
+  const ByGroup steps_of =
+      events_by_group(context.spec, context.groups, context.trace.events, GradientEffect::applies);
+  const ByGroup steps_in_text =
+      operations_by_group(context.spec, context.groups, context.operations, GradientEffect::applies);
+  for (size_t i = 0; i < context.spec.groups.size(); ++i) {
+    const sema::Group& group = context.spec.groups[i];
     if (group.group.frozen) continue;
     std::vector<const Event*> steps;
     bool touched = false;
-    for (const Event& event : context.trace.events) {
-      if (event.entry->gradient_effect != GradientEffect::applies) continue;
-      const std::vector<std::string> groups = context.groups_of(*event.operation);
-      if (std::find(groups.begin(), groups.end(), group.group.name) == groups.end()) continue;
-      steps.push_back(&event);
-      touched = touched || event.touched;
+    for (const int at : steps_of[i]) {
+      steps.push_back(&context.trace.events[at]);
+      touched = touched || steps.back()->touched;
     }
     if (steps.size() > 1) {
       const sema::Operation* second = steps[1]->operation;
@@ -246,10 +271,9 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
     }
     if (touched || context.trace.kind != WindowKind::normal) continue;
     const sema::Operation* elsewhere = nullptr;
-    for (const sema::Operation* operation : context.operations) {
-      if (operation->op.kind != OpKind::step || context.repairs.disabled.count(operation)) continue;
-      const std::vector<std::string> groups = context.groups_of(*operation);
-      if (std::find(groups.begin(), groups.end(), group.group.name) != groups.end()) elsewhere = operation;
+    for (const int at : steps_in_text[i]) {
+      const sema::Operation* operation = context.operations[at];
+      if (!context.repairs.disabled.count(operation)) elsewhere = operation;
     }
     if (elsewhere) {
       std::string words = context.window_words();
@@ -262,9 +286,10 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
               "itself")
           .then(repair);
     }
-    return Finding(Code::L115, context.spec.params_span ? group.span : context.update_span(),
-                   {group.group.name})
-        .help("add a `step` on `" + group.group.name + "`, or freeze the group in `params`")
+    const bool in_text = context.spec.params_span != context.spec.name_span;
+    return Finding(Code::L115, in_text ? group.span : context.update_span(), {group.group.name})
+        .help(in_text ? "add a `step` on `" + group.group.name + "`, or freeze the group in `params`"
+                      : "add a `step`; without `params` the group `all` has every parameter")
         .then(repair);
   }
   return std::nullopt;
