@@ -95,7 +95,7 @@ void BlockReader::unknown(const ast::Head& head) {
   auto& finding = context_.engine.report(Code::L040, head.keyword.span, {keyword, std::string(table_.name)});
   if (near) {
     finding.help("did you mean `" + *near + "`?");
-    finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{head.keyword.span, *near}}});
+    finding.fix(spelling(head.keyword.span, keyword, *near, candidates));
     misspelt_.push_back(*near);
   } else if (!candidates.empty()) {
     finding.help("`" + std::string(table_.name) + "` has " + base::enumerate(candidates, " and "));

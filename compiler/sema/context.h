@@ -17,6 +17,11 @@ struct Context {
 void suggest(diagnostics::Diagnostic& finding, Span place, const std::string& written,
              const std::vector<std::string>& candidates, bool list = true);
 
+/// The edit that writes `near` for `written`: certain when it is a slip of one letter (two in a long name)
+/// and no other candidate is as near.
+diagnostics::FixIt spelling(Span place, const std::string& written, const std::string& near,
+                            const std::vector<std::string>& candidates);
+
 /// The value of a constant in `file`, or null; reports a constant that is defined by itself.
 ast::ExprPtr constant_value(Context& context, const std::string& name, base::FileId file);
 

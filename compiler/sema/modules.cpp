@@ -6,6 +6,7 @@
 
 #include "compiler/base/limits.h"
 #include "compiler/base/text.h"
+#include "compiler/sema/context.h"
 #include "compiler/syntax/parser.h"
 
 namespace loop::sema {
@@ -176,7 +177,7 @@ void Modules::collect(Module& module) {
       auto& finding = engine_.report(Code::L046, head->keyword.span, {head->keyword.text});
       if (auto near = base::nearest(head->keyword.text, keywords)) {
         finding.help("did you mean `" + *near + "`?");
-        finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{head->keyword.span, *near}}});
+        finding.fix(spelling(head->keyword.span, head->keyword.text, *near, keywords));
       } else {
         finding.help(
             "a file consists of `use`, `const`, `loop`, `recipe`, `optimizer` and `schedule`; everything "
@@ -284,8 +285,7 @@ void Modules::resolve_use(Module& module, const ast::Use& use, Span span) {
           engine_.report(Code::L032, use.path.parts.back().span, {parts.back(), loaded->shown_path});
       if (auto near = base::nearest(parts.back(), names)) {
         finding.help("did you mean `" + *near + "`?");
-        finding.fix(
-            {"write `" + *near + "`", diagnostics::Certainty::likely, {{use.path.parts.back().span, *near}}});
+        finding.fix(spelling(use.path.parts.back().span, parts.back(), *near, names));
       } else if (!names.empty()) {
         finding.help("it defines " + base::enumerate(names, " and "));
       }
@@ -309,8 +309,7 @@ void Modules::resolve_use(Module& module, const ast::Use& use, Span span) {
   std::sort(siblings.begin(), siblings.end());
   if (auto near = base::nearest(parts.back(), siblings)) {
     finding.help("did you mean `" + *near + "`?");
-    finding.fix(
-        {"write `" + *near + "`", diagnostics::Certainty::likely, {{use.path.parts.back().span, *near}}});
+    finding.fix(spelling(use.path.parts.back().span, parts.back(), *near, siblings));
   } else if (from_standard && !siblings.empty()) {
     finding.help("there are " + base::enumerate(siblings, " and "));
   }
@@ -400,7 +399,15 @@ diagnostics::Edit Modules::use_edit(base::FileId file, const std::string& path) 
   const ast::Item* last_use = nullptr;
   for (const ast::ItemPtr& item : module->file.items)
     if (std::holds_alternative<ast::Use>(item->node)) last_use = item.get();
-  if (last_use) return {{module->file.id, last_use->span.end, last_use->span.end}, "\nuse " + path};
+  if (last_use) {
+    // Behind a comment on its line.
+    const std::string& text = sources_.file(module->file.id).text();
+    const size_t newline = std::min(text.find('\n', last_use->span.end), text.size());
+    const size_t next = text.find_first_not_of(" \t\r", last_use->span.end);
+    const bool alone = next >= newline || text[next] == '#';
+    const auto at = alone ? static_cast<uint32_t>(newline) : last_use->span.end;
+    return {{module->file.id, at, at}, "\nuse " + path};
+  }
   uint32_t begin = module->file.items.empty() ? 0 : module->file.items.front()->span.begin;
   return {{module->file.id, begin, begin}, "use " + path + "\n\n"};
 }

@@ -138,7 +138,7 @@ std::optional<std::string> read_choice(Context& context, const ast::Expr& expr, 
       context.engine.report(Code::L061, expr.span, {*name, what, base::enumerate(quoted(choices))});
   if (auto near = base::nearest(*name, choices)) {
     finding.help("did you mean `" + *near + "`?");
-    finding.fix({"write `" + *near + "`", diagnostics::Certainty::likely, {{expr.span, *near}}});
+    finding.fix(spelling(expr.span, *name, *near, choices));
   }
   return std::nullopt;
 }
