@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "compiler/diagnostics/counts.h"
 #include "compiler/diagnostics/render.h"
 
 namespace loop::diagnostics {
@@ -60,25 +60,36 @@ Json to_json(const base::SourceManager& sources, const Diagnostic& diagnostic) {
 
 }  // namespace
 
-void render_json(std::ostream& out, const base::SourceManager& sources,
-                 const std::vector<Diagnostic>& diagnostics) {
+void render_json(std::ostream& out, const Report& report) {
   Json findings = Json::array();
-  std::set<uint32_t> files;
-  size_t counts[3] = {0, 0, 0};  // by severity
-  for (const Diagnostic& diagnostic : diagnostics) {
-    findings.push_back(to_json(sources, diagnostic));
-    ++counts[static_cast<size_t>(diagnostic.severity)];
-    if (diagnostic.span) files.insert(diagnostic.span.file.value);
+  for (const Diagnostic& diagnostic : report.findings)
+    findings.push_back(to_json(report.sources, diagnostic));
+  Json allowed = Json::array();
+  for (const Allowed& one : report.allowed) {
+    allowed.push_back(to_json(report.sources, one.finding));
+    allowed.back()["reason"] = one.reason;
   }
   Json document;
   document["version"] = 1;
   document["diagnostics"] = std::move(findings);
-  document["summary"] = {{"errors", counts[static_cast<size_t>(Severity::error)]},
-                         {"warnings", counts[static_cast<size_t>(Severity::warning)]},
-                         {"notes", counts[static_cast<size_t>(Severity::note)]},
-                         {"files", files.size()}};
+  document["allowed"] = std::move(allowed);
+  document["summary"] = {{"errors", count(report.findings, Severity::error)},
+                         {"warnings", count(report.findings, Severity::warning)},
+                         {"notes", count(report.findings, Severity::note)},
+                         {"files", files_with_findings(report.findings)},
+                         {"checked_files", report.checked_files},
+                         {"allowed", report.allowed.size()},
+                         {"hidden",
+                          {{"errors", report.hidden.errors},
+                           {"warnings", report.hidden.warnings},
+                           {"notes", report.hidden.notes}}}};
   // A text that is no UTF-8 may be quoted in a message: replaced, so that the document stays valid JSON.
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void render_json(std::ostream& out, const base::SourceManager& sources,
+                 const std::vector<Diagnostic>& diagnostics) {
+  render_json(out, Report{sources, diagnostics, {}, {}, files_with_findings(diagnostics)});
 }
 
 }  // namespace loop::diagnostics

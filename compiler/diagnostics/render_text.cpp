@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <set>
 
 #include "compiler/diagnostics/render.h"
 #include "compiler/diagnostics/snippet.h"
@@ -268,32 +267,19 @@ class TextRenderer {
   size_t gutter_ = 1;
 };
 
-std::string counted(size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 }  // namespace
-
-std::string summary(const std::vector<Diagnostic>& diagnostics) {
-  std::string text;
-  for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
-    const auto count = static_cast<size_t>(std::count_if(
-        diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& d) { return d.severity == severity; }));
-    if (count > 0) text += (text.empty() ? "" : ", ") + counted(count, name(severity));
-  }
-  std::set<uint32_t> files;
-  for (const Diagnostic& diagnostic : diagnostics) {
-    if (diagnostic.span) files.insert(diagnostic.span.file.value);
-  }
-  if (!files.empty()) text += " in " + counted(files.size(), "file");
-  return text;
-}
 
 void render_text(std::ostream& out, const base::SourceManager& sources,
                  const std::vector<Diagnostic>& diagnostics, const TextOptions& options) {
   TextRenderer renderer(out, sources, options);
   for (const Diagnostic& diagnostic : diagnostics) renderer.render(diagnostic);
   if (!diagnostics.empty()) out << summary(diagnostics) << '\n';
+}
+
+void render_text(std::ostream& out, const Report& report, const TextOptions& options) {
+  TextRenderer renderer(out, report.sources, options);
+  for (const Diagnostic& diagnostic : report.findings) renderer.render(diagnostic);
+  out << summary_line(report) << '\n';
 }
 
 }  // namespace loop::diagnostics

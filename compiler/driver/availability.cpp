@@ -67,10 +67,6 @@ class Report {
     const auto& fixed = spec_.ranks.value;
     if (fixed && ranks_ && *fixed != *ranks_) {
       engine_.report(Code::L991, spec_.ranks.span, {std::to_string(*fixed), std::to_string(*ranks_)});
-    } else if (fixed && *fixed > 1) {
-      missing(spec_.ranks.span, "training in several processes", "use `ranks = 1`, or leave it out");
-    } else if (ranks_ && *ranks_ > 1) {
-      missing({}, "training in several processes", "leave `--ranks` out");
     }
   }
 

@@ -2,9 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "compiler/diagnostics/render.h"
+#include "compiler/driver/check_files.h"
 #include "compiler/driver/exit_codes.h"
-#include "compiler/driver/pipeline.h"
+#include "compiler/driver/merge.h"
+#include "compiler/driver/output_format.h"
 #include "compiler/driver/spec_options.h"
 #include "compiler/driver/subcommands.h"
 
@@ -14,38 +15,57 @@ namespace {
 struct CheckOptions {
   std::vector<std::string> files;
   std::string format = "text";
-  std::vector<std::string> overrides;
-  bool look_for_data = false;
+  CheckPatterns patterns;
+  CheckRequest request;
 };
 
-int check_files(const CheckOptions& options, Context& context) {
-  Compilation compilation;
-  for (const std::string& file : options.files) {
-    check_spec(compilation, {file, "", options.overrides, options.look_for_data}, context.in);
-  }
-  const auto& findings = compilation.engine.diagnostics();
-  if (options.format == "json") {
-    diagnostics::render_json(context.out, compilation.sources, findings);
-  } else {
-    diagnostics::render_text(context.out, compilation.sources, findings, {.color = context.color_out});
-  }
-  return compilation.engine.has_errors() ? kFindings : kDone;
+void add_patterns(CLI::App& app, const std::string& option, std::optional<std::vector<std::string>>& patterns,
+                  const std::string& description) {
+  app.add_option_function<std::vector<std::string>>(
+         option, [&patterns](const std::vector<std::string>& written) { patterns = written; }, description)
+      ->type_name("WHAT")
+      ->type_size(1)
+      ->expected(1)
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+}
+
+int check(const CheckOptions& options, Context& context) {
+  SettingsOfFiles settings(options.patterns);
+  const auto files = check_files(spec_files(options.files), options.request, settings, context.in);
+  base::SourceManager sources;
+  const diagnostics::Report report = merge(files, sources);
+  write_report(options.format, report, context);
+  return report.failing > 0 ? kFindings : kDone;
 }
 
 }  // namespace
 
 Action add_check(CLI::App& app, Context& context) {
   auto options = std::make_shared<CheckOptions>();
-  app.add_option("files", options->files, "Spec files; `-` reads standard input")
+  app.add_option("files", options->files,
+                 "Spec files, and folders that are searched for `*.loop`; `-` reads standard input")
       ->required()
-      ->type_name("FILE");
-  app.add_option("--format", options->format,
-                 "How findings are written: text for a person, json for a program")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("PATH");
+  app.add_option("--format", options->format, "How findings are written")
+      ->check(CLI::IsMember(output_formats()))
       ->capture_default_str();
-  add_set_option(app, options->overrides);
-  app.add_flag("--data", options->look_for_data, "Look whether the data files that are named exist");
-  return [options, &context] { return check_files(*options, context); };
+  add_patterns(
+      app, "--select", options->patterns.select,
+      "Show these findings only: codes, names, beginnings of codes (L3), families (order), severities");
+  add_patterns(app, "--ignore", options->patterns.ignore, "Do not show these; errors are still counted");
+  add_patterns(app, "--error-on", options->patterns.error_on, "Fail on these too; errors always fail");
+  add_set_option(app, options->request.overrides);
+  app.add_flag("--data", options->request.look_for_data, "Look whether the data files that are named exist");
+  app.add_option("--jobs", options->request.jobs,
+                 "Files checked at the same time; by default one per processor")
+      ->type_name("N")
+      ->check(CLI::Range(size_t{1}, size_t{1} << 10));
+  app.footer(
+      "Exit status: 0 nothing that fails, 1 findings, 2 wrong usage, 3 internal error. The nearest loop.toml "
+      "above a spec gives the same settings: [check] select, ignore, error_on.");
+  return [options, &context] { return check(*options, context); };
 }
 
 }  // namespace loop::driver

@@ -4,6 +4,7 @@
 
 #include "compiler/base/text.h"
 #include "compiler/check/check.h"
+#include "compiler/driver/allowances.h"
 #include "compiler/driver/resources.h"
 #include "compiler/driver/text_file.h"
 #include "compiler/plan/lower.h"
@@ -14,6 +15,21 @@ namespace {
 
 bool is_syntax_error(const diagnostics::Diagnostic& finding) {
   return finding.severity == diagnostics::Severity::error && diagnostics::entry(finding.code).id < "L030";
+}
+
+/// While it stands, rules may not have looked at all of a loop.
+bool hides_others(const diagnostics::Diagnostic& finding) {
+  return finding.severity == diagnostics::Severity::error && diagnostics::entry(finding.code).id < "L100";
+}
+
+/// Those of the spec and of every file that it uses.
+std::vector<Allowance> all_allowances(Compilation& compilation) {
+  std::vector<Allowance> all;
+  for (base::FileId file{1}; compilation.sources.contains(file); ++file.value) {
+    for (Allowance& allowance : read_allowances(compilation.sources, file, compilation.engine))
+      all.push_back(std::move(allowance));
+  }
+  return all;
 }
 
 }  // namespace
@@ -28,7 +44,7 @@ std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& 
   }
   sema::Options options;
   options.path = request.path == kStandardInput ? kStandardInputName : request.path;
-  options.text = read_spec(request.path, in);
+  options.text = request.text ? *request.text : read_spec(request.path, in);
   options.loop = request.loop;
   options.overrides = request.overrides;
   options.stdlib_dir = stdlib_dir();
@@ -44,9 +60,22 @@ std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& 
   } else {
     result.specs.clear();
   }
+  found.sort();
+  std::vector<Allowance> allowances = all_allowances(compilation);
   for (const diagnostics::Diagnostic& finding : found.diagnostics()) {
-    if (well_formed || is_syntax_error(finding)) compilation.engine.add(finding);
+    if (!well_formed && !is_syntax_error(finding)) continue;
+    if (finding.code == diagnostics::Code::L093 && request.may_lack_loop) continue;
+    if (const Allowance* allowance = allowance_for(allowances, finding)) {
+      compilation.allowed.push_back({finding, allowance->reason, allowance->span});
+    } else {
+      compilation.engine.add(finding);
+    }
   }
+  // What an allowance is for may lie in another loop, be overridden, or not have been looked for yet.
+  const bool all_seen = well_formed && !result.specs.empty() && request.loop.empty() &&
+                        request.overrides.empty() &&
+                        std::none_of(found.diagnostics().begin(), found.diagnostics().end(), hides_others);
+  if (all_seen) report_unused(allowances, result.file, compilation.engine);
   compilation.engine.sort();
   return std::move(result.specs);
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <istream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/base/source.h"
 #include "compiler/diagnostics/engine.h"
+#include "compiler/diagnostics/report.h"
 #include "compiler/sema/spec.h"
 #include "runtime/plan/plan.h"
 
@@ -16,6 +18,7 @@ namespace loop::driver {
 struct Compilation {
   base::SourceManager sources;
   diagnostics::Engine engine;
+  std::vector<diagnostics::Allowed> allowed;  // findings that comments in the texts allow: not in the engine
 };
 
 struct SpecRequest {
@@ -23,11 +26,13 @@ struct SpecRequest {
   std::string loop;                    // empty: every loop of the file
   std::vector<std::string> overrides;  // key=value
   bool look_for_data = false;
+  std::optional<std::string> text;  // checked in the place of what the file holds
+  bool may_lack_loop = false;       // a file with definitions for others is no finding
 };
 
-/// Reads a file and says everything that is wrong in it. Findings go to the compilation's engine, sorted; of
-/// a text with syntax errors those alone. Throws UsageError for a file that cannot be read and for an
-/// override without `=`.
+/// Reads a file and says everything that is wrong in it. Findings go to the compilation's engine, sorted,
+/// save those that comments allow (allowances.h); of a text with syntax errors those alone. Throws UsageError
+/// for a file that cannot be read and for an override without `=`.
 std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& request, std::istream& in);
 
 /// The one loop of the file that `plan` and `run` are about. Throws UsageError when there is none, or several

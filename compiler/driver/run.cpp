@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "compiler/diagnostics/render.h"
+#include "compiler/driver/allowances.h"
 #include "compiler/driver/availability.h"
 #include "compiler/driver/exit_codes.h"
 #include "compiler/driver/pipeline.h"
@@ -49,12 +50,13 @@ int run_loop(const RunOptions& options, Context& context) {
   diagnostics::render_text(context.err, compilation.sources, compilation.engine.diagnostics(),
                            {.color = context.color_err});
   if (compilation.engine.has_errors()) return kFindings;
+  log_allowed_errors(context.err, compilation.sources, compilation.allowed);
   const std::filesystem::path looprun = require_looprun();
   const std::string plan = plan::to_json(lower_spec(compilation, *spec)).dump();
   context.out.flush();
   context.err.flush();
   try {
-    return status_of(run_in_foreground(train_command(looprun, options.out), plan), context);
+    return status_of(run_in_foreground(train_command(looprun, options.out, options.ranks), plan), context);
   } catch (const std::system_error& error) {
     throw InstallationError("the runtime cannot be started: " + std::string(error.what()));
   }

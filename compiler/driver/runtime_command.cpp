@@ -16,9 +16,11 @@ std::filesystem::path require_looprun() {
                           "`; build it with LibTorch (LOOP_WITH_TORCH=ON), see `loopc doctor`");
 }
 
-std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out) {
+std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out,
+                                       std::optional<int64_t> ranks) {
   std::vector<std::string> command = {looprun.string(), "--plan", kPlanOnStandardInput};
   if (!out.empty()) command.insert(command.end(), {"--out", out});
+  if (ranks) command.insert(command.end(), {"--ranks", std::to_string(*ranks)});
   return command;
 }
 

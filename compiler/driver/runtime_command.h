@@ -1,7 +1,9 @@
-// The command line of `looprun`, the runtime's executable: the other end is runtime/engine/looprun_main.cpp.
+// The command line of `looprun`, the runtime's executable: the other end is runtime/looprun/looprun_main.cpp.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +13,9 @@ namespace loop::driver {
 std::filesystem::path require_looprun();
 
 /// Executes the plan that comes on standard input. `out` is where the run is recorded; empty: where the plan
-/// says.
-std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out);
+/// says. `ranks`: processes to start; nothing leaves it to the environment of a launcher.
+std::vector<std::string> train_command(const std::filesystem::path& looprun, const std::string& out,
+                                       std::optional<int64_t> ranks = std::nullopt);
 
 /// Looks at data and model of the plan on standard input and prints the counts as JSON.
 std::vector<std::string> facts_command(const std::filesystem::path& looprun);

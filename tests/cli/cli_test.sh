@@ -52,7 +52,8 @@ expect 2 "$loopc"
 expect 2 "$loopc" check
 expect 2 "$loopc" check missing.loop
 has err.txt "missing.loop"
-expect 2 "$loopc" check .
+expect 1 "$loopc" check .
+expect 2 "$loopc" plan .
 has err.txt "folder"
 expect 0 "$loopc" check good.loop
 expect 1 "$loopc" check bad.loop

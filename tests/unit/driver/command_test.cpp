@@ -79,7 +79,7 @@ TEST_CASE("command: wrong usage exits with 2 and says why") {
                                                        {"fmt", "no-such-file.loop"},
                                                        {"plan", "no-such-file.loop"},
                                                        {"run", "no-such-file.loop"},
-                                                       {"check", "/"},
+                                                       {"check", "--select", "nonsense", "a.loop"},
                                                        {"plan", "a.loop", "b.loop"}};
   for (const auto& args : wrong) {
     const Result result = loopc(args);
@@ -106,13 +106,13 @@ TEST_CASE("check: 0 without errors, 1 with; findings on standard output") {
   const std::string bad = folder.write("bad.loop", "loop x {\n  seed = \n}\n");
   const Result fine = loopc({"check", good});
   CHECK(fine.status == 0);
-  CHECK(fine.out.empty());
+  CHECK(fine.out == "no findings in 1 file\n");
   CHECK(fine.err.empty());
   const Result wrong = loopc({"check", good, bad});
   CHECK(wrong.status == 1);
   CHECK(contains(wrong.out, "error[L002 missing-value]"));
   CHECK(contains(wrong.out, bad + ":2:"));
-  CHECK(contains(wrong.out, " in 1 file\n"));
+  CHECK(contains(wrong.out, " in 1 of 2 files\n"));
   CHECK(wrong.err.empty());
 }
 
