@@ -54,14 +54,14 @@ with tempfile.TemporaryDirectory() as name:
     after = report(folder, ".")
     assert after != before and fingerprints(after) == fingerprints(before)
     # An allowed finding is there, suppressed.
-    finding = next(r["ruleId"] for r in before["results"] if r["level"] == "error")
+    finding = next(r["ruleId"] for r in before["results"] if r["ruleId"] >= "L100")
     spec.write_text(f'# loop: allow-file({finding}, reason: "a test")\n' + SPEC)
     suppressed = [r for r in report(folder, ".")["results"] if "suppressions" in r]
     assert suppressed and all(r["ruleId"] == finding for r in suppressed)
     assert suppressed[0]["suppressions"][0]["justification"] == "a test"
     # Without findings, from standard input, with an override.
     (folder / "m.loop").write_text("const a = 1\n")
-    assert report(folder, "--ignore", "all", ".")["results"] == []
+    assert all("suppressions" in r for r in report(folder, "--ignore", "all", ".")["results"])
     for text, args in ((SPEC, []), ("loop x {", []), (SPEC, ["--set", "seed=x"])):
         result = subprocess.run([loopc, "check", "--format", "sarif", "-", *args], input=text, capture_output=True, text=True)
         validator.validate(json.loads(result.stdout))

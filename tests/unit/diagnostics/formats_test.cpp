@@ -126,7 +126,8 @@ TEST_CASE("formats: sarif fingerprints number equal lines and do not depend on w
     std::ostringstream out;
     render_sarif(out, report, "", "1");
     std::vector<std::string> found;
-    for (const auto& result : nlohmann::json::parse(out.str())["runs"][0]["results"])
+    const auto document = nlohmann::json::parse(out.str());
+    for (const auto& result : document["runs"][0]["results"])
       found.push_back(result["partialFingerprints"]["primaryLocationLineHash"]);
     return found;
   };

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "compiler/driver/allowance_comment.h"
@@ -209,4 +211,43 @@ TEST_CASE("allowances: formatting keeps what each of them allows") {
   };
   CHECK(reach(short_form));
   CHECK(reach(formatted));
+}
+
+TEST_CASE("allowances: a loop whose errors are all allowed can be run as it is written") {
+  // Every page's wrong example, with what it gives allowed.
+  size_t lowered = 0;
+  for (const diagnostics::CatalogEntry& entry : diagnostics::catalog()) {
+    if (entry.severity != diagnostics::Severity::error || !why_not_allowable(entry).empty()) continue;
+    std::ifstream file(std::string(LOOP_SOURCE_DIR) + "/docs/errors/" + std::string(entry.id) + ".md");
+    const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const size_t begin = page.find("```loop wrong\n");
+    if (begin == std::string::npos) continue;
+    const size_t from = begin + std::string("```loop wrong\n").size();
+    const std::string example = page.substr(from, page.find("```", from) - from);
+    CAPTURE(entry.id);
+    std::string codes;
+    {
+      Compilation compilation;
+      std::istringstream in(example);
+      check_spec(compilation, {.path = "-"}, in);
+      for (const auto& finding : compilation.engine.diagnostics()) {
+        if (finding.severity == diagnostics::Severity::error)
+          codes += std::string(diagnostics::entry(finding.code).id) + ", ";
+      }
+    }
+    Compilation compilation;
+    std::istringstream in("# loop: allow-file(" + codes + "reason: \"a test\")\n" + example);
+    const auto specs = check_spec(compilation, {.path = "-"}, in);
+    if (compilation.engine.has_errors()) continue;
+    CHECK_FALSE(compilation.allowed.empty());
+    for (const sema::Spec& spec : specs) {
+      try {
+        lower_spec(compilation, spec);
+        ++lowered;
+      } catch (const std::exception& error) {
+        FAIL_CHECK(entry.id << " cannot be lowered: " << error.what());
+      }
+    }
+  }
+  CHECK(lowered > 40);
 }
