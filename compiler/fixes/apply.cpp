@@ -118,7 +118,8 @@ std::optional<Success> try_finding(const State& state, const Diagnostic& finding
 
 }  // namespace
 
-Fixed fix_text(const std::string& text, const Check& check) {
+Fixed fix_text(const std::string& text, const Check& check,
+               const std::function<bool(const Diagnostic&)>& wanted) {
   Fixed fixed;
   auto state = std::make_unique<State>(text, check(text));
   for (int pass = 0; pass < kMostPasses; ++pass) {
@@ -127,7 +128,8 @@ Fixed fix_text(const std::string& text, const Check& check) {
     for (size_t i = 0; i < state->checked().findings.size();) {
       const Diagnostic& finding = state->checked().findings[i];
       std::optional<Success> success;
-      if (state->about(finding)) success = try_finding(*state, finding, check);
+      if (state->about(finding) && (!wanted || wanted(finding)))
+        success = try_finding(*state, finding, check);
       if (!success) {
         ++i;
         continue;

@@ -34,7 +34,9 @@ struct Fixed {
 /// Applies every certain fix, one after the other, until none is left. Of each code there are then at most as
 /// many findings as before, unless a loop could be checked for the first time: what that reveals was there
 /// before. A text in canonical form stays in it. Fixing the result changes nothing.
-Fixed fix_text(const std::string& text, const Check& check);
+/// With `wanted` only findings that it accepts are repaired.
+Fixed fix_text(const std::string& text, const Check& check,
+               const std::function<bool(const diagnostics::Diagnostic&)>& wanted = {});
 
 /// Gives the findings that are about `text` (those in `file`) their fixes: `certain` ones that passed the
 /// check, and `likely` ones that at least repair the finding. Replaces what the analysis proposed.

@@ -31,7 +31,7 @@ const ast::Item* labelled(const Subject& subject) {
 
 diagnostics::FixIt deletion(const Subject& subject, const ast::Item& item) {
   Rewrite rewrite = subject.rewrite();
-  rewrite.remove(item);
+  take_out(subject, item, rewrite);
   return certain("delete " + quoted(item), rewrite);
 }
 
@@ -76,9 +76,8 @@ Fixes zero_at_end(const Subject& subject) {
   const ast::Item* zero = first_operation(subject, "update", "zero_grad");
   if (!zero) zero = first_operation(subject, "micro", "zero_grad");
   if (zero && update) {
-    Rewrite rewrite = subject.rewrite();
-    rewrite.move_to_end(*zero, *update->block);
-    fixes.push_back(certain("move `zero_grad` to the end of `update`", rewrite));
+    fixes.push_back(certain("move `zero_grad` to the end of `update`",
+                            put_into_update(subject, *zero, Side::after_the_last)));
   }
   if (!zero)
     fixes.push_back(certain("add `zero_grad`", add_to_update(subject, "zero_grad", Side::after_the_last)));
@@ -175,6 +174,7 @@ Fixes delete_repetition(const Subject& subject) {
 Fixes after_last_step(const Subject& subject) {
   Fixes fixes;
   add_moves(subject, *subject.here().item, fixes);
+  fixes.push_back(deletion(subject, *subject.here().item));
   return fixes;
 }
 

@@ -46,6 +46,19 @@ const ast::Item* neighbour(const ast::Block& block, int rank, const ast::Item* m
   return last_lower ? last_lower : first;
 }
 
+/// The outermost guard or scope that holds this operation and nothing else; without one the operation.
+const ast::Item& alone_in(const Subject& subject, const ast::Item& item) {
+  const std::vector<const ast::Item*> around = subject.at(item.span).around;
+  const ast::Item* outermost = &item;
+  for (auto scope = around.rbegin(); scope != around.rend(); ++scope) {
+    const bool encloses =
+        word(**scope) == "when" || word(**scope) == "sync_on" || word(**scope) == "autocast";
+    if (!encloses || body(**scope)->items.size() != 1) break;
+    outermost = *scope;
+  }
+  return *outermost;
+}
+
 std::string first_word(const std::string& statement) {
   const size_t end = statement.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
   return statement.substr(0, end);
@@ -76,14 +89,23 @@ Rewrite put_into_update(const Subject& subject, const ast::Item& item, Side side
   Rewrite rewrite = subject.rewrite();
   const ast::Head* update = subject.part("update");
   bool before = false;
-  const ast::Item* next = update ? neighbour(*update->block, rank_of(item), &item, side, before) : nullptr;
-  if (next) {
+  const ast::Item& whole = alone_in(subject, item);
+  const ast::Item* next = update ? neighbour(*update->block, rank_of(item), &whole, side, before) : nullptr;
+  if (next && &whole == &item) {
     before ? rewrite.move_before(item, *next) : rewrite.move_after(item, *next);
+  } else if (next) {
+    rewrite.remove(whole);
+    const std::string statement = rewrite.source(item.span);
+    before ? rewrite.insert_before(*next, statement) : rewrite.insert_after(*next, statement);
   } else {
-    rewrite.remove(item);
+    rewrite.remove(whole);
     add_to_update(subject, rewrite.source(item.span), side, rewrite);
   }
   return rewrite;
+}
+
+void take_out(const Subject& subject, const ast::Item& item, Rewrite& rewrite) {
+  rewrite.remove(alone_in(subject, item));
 }
 
 bool same_text(const Subject& subject, const ast::Item& a, const ast::Item& b) {

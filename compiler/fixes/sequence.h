@@ -17,6 +17,9 @@ Rewrite add_to_update(const Subject& subject, const std::string& statement, Side
 /// The same, as a part of a larger rewrite.
 void add_to_update(const Subject& subject, const std::string& statement, Side side, Rewrite& rewrite);
 
+/// Deletes an operation, and with it a guard or scope that would be left empty.
+void take_out(const Subject& subject, const ast::Item& item, Rewrite& rewrite);
+
 /// Whether two operations are written alike.
 bool same_text(const Subject& subject, const ast::Item& a, const ast::Item& b);
 /// An operation of `block` with this word, or null.

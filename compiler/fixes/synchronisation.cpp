@@ -41,7 +41,7 @@ Fixes reduce_once(const Subject& subject) {
   const ast::Item* in_update = first_operation(subject, "update", "reduce");
   if (in_micro && in_update) {
     Rewrite rewrite = subject.rewrite();
-    rewrite.remove(*in_micro);
+    take_out(subject, *in_micro, rewrite);
     fixes.push_back(certain("delete the early `reduce`", rewrite));
   }
   for (const ast::Item* reduce : {in_micro, in_update}) {
