@@ -33,12 +33,11 @@ void BlockReader::read(const ast::ItemPtr& item) {
   const Key* key = find_key(table_, keyword);
   if (!key) {
     if (table_.free_names && !head->name && !head->block) {
-      auto same = std::find_if(free_names_.begin(), free_names_.end(),
-                               [&](const ast::Head* other) { return other->keyword.text == keyword; });
-      if (same != free_names_.end()) {
+      auto [same, inserted] = free_by_name_.emplace(keyword, head);
+      if (!inserted) {
         context_.engine.report(Code::L041, head->keyword.span, {keyword, std::string(table_.name)})
             .with_label("written again here")
-            .also((*same)->keyword.span, "first written here");
+            .also(same->second->keyword.span, "first written here");
         return;
       }
       free_names_.push_back(head);
@@ -57,10 +56,9 @@ void BlockReader::read(const ast::ItemPtr& item) {
   }
   const ast::Head* earlier = nullptr;
   if (head->name) {
-    auto& all = named_[keyword];
-    for (const ast::Head* other : all)
-      if (other->name->text == head->name->text) earlier = other;
-    if (!earlier) all.push_back(head);
+    auto [at, inserted] = named_by_name_.emplace(std::pair(keyword, head->name->text), head);
+    if (inserted) named_[keyword].push_back(head);
+    if (!inserted) earlier = at->second;
   } else {
     auto [at, inserted] = single_.emplace(keyword, head);
     if (!inserted) earlier = at->second;

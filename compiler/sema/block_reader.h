@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/sema/context.h"
@@ -40,7 +41,9 @@ class BlockReader {
   Span place_;
   std::map<std::string, const ast::Head*> single_;
   std::map<std::string, std::vector<const ast::Head*>> named_;
+  std::map<std::pair<std::string, std::string>, const ast::Head*> named_by_name_;  // key and name
   std::vector<const ast::Head*> free_names_;
+  std::map<std::string, const ast::Head*> free_by_name_;
   std::vector<std::string> misspelt_;
 };
 

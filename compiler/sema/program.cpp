@@ -1,6 +1,7 @@
 #include "compiler/sema/program.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "compiler/base/text.h"
 #include "compiler/operations/table.h"
@@ -44,7 +45,9 @@ std::string takes(const Entry& entry) {
 class ProgramReader {
  public:
   ProgramReader(Context& context, const ProgramSurroundings& around, Programs& out)
-      : context_(context), around_(around), out_(out) {}
+      : context_(context), around_(around), out_(out) {
+    for (const Group& group : *around.groups) groups_.emplace(group.group.name, &group);
+  }
 
   bool read(const std::vector<ast::ItemPtr>& items, std::vector<Operation>& operations) {
     bool good = true;
@@ -162,17 +165,17 @@ class ProgramReader {
   }
 
   bool group(const ast::Name& name, Operation& operation) {
-    std::vector<std::string> names;
-    for (const Group& group : *around_.groups) names.push_back(group.group.name);
-    auto found = std::find_if(around_.groups->begin(), around_.groups->end(),
-                              [&](const Group& group) { return group.group.name == name.text; });
-    if (found == around_.groups->end()) {
+    const auto at = groups_.find(name.text);
+    if (at == groups_.end()) {
+      std::vector<std::string> names;
+      for (const Group& group : *around_.groups) names.push_back(group.group.name);
       auto& finding = context_.engine.report(Code::L095, name.span, {name.text});
       suggest(finding, name.span, name.text, names);
       return false;
     }
-    if (found->group.frozen) {
-      context_.engine.report(Code::L096, name.span, {name.text}).also(found->span, "frozen here");
+    const Group& found = *at->second;
+    if (found.group.frozen) {
+      context_.engine.report(Code::L096, name.span, {name.text}).also(found.span, "frozen here");
       return false;
     }
     if (std::find(operation.op.groups.begin(), operation.op.groups.end(), name.text) !=
@@ -308,6 +311,7 @@ class ProgramReader {
   Context& context_;
   const ProgramSurroundings& around_;
   Programs& out_;
+  std::unordered_map<std::string_view, const Group*> groups_;  // by name: a loop may have thousands
 };
 
 bool only_steps(const std::vector<Operation>& operations) {
