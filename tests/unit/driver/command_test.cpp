@@ -238,9 +238,6 @@ TEST_CASE("run: stops at findings, without starting anything") {
   const Result result = loopc({"run", path});
   CHECK(result.status == 1);
   CHECK(contains(result.err, "L990 not-available"));
-  const Result ranks = loopc({"run", folder.write("good.loop", kGood), "--ranks", "2"});
-  CHECK(ranks.status == 1);
-  CHECK(contains(ranks.err, "L990 not-available"));
 }
 
 TEST_CASE("run: missing data is a finding of `run`") {
