@@ -29,6 +29,10 @@ struct Finding {
     if (place && !(place == span)) labels.push_back({place, std::move(text)});
     return *this;
   }
+  /// The guard under which an operation is left out.
+  Finding& guarded(const sema::Operation* guard, std::string text) {
+    return guard ? also(guard->name_span, std::move(text)) : *this;
+  }
   Finding& note(std::string text) { return notes.push_back(std::move(text)), *this; }
   Finding& help(std::string text) { return helps.push_back(std::move(text)), *this; }
   Finding& then(std::function<void(Repairs&)> step) { return repair = std::move(step), *this; }

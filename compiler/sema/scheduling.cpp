@@ -102,6 +102,12 @@ class ClockPowers {
     return 0;
   }
 
+  bool is_bare_number(const ast::Expr& expr) const {
+    const ast::Expr& inner = ast::strip(expr);
+    if (const auto* path = std::get_if<ast::Path>(&inner.node)) return powers_.count(path->dotted()) == 0;
+    return std::holds_alternative<ast::Number>(inner.node);
+  }
+
   Power of_binary(const ast::Binary& binary, Power expected) {
     switch (binary.op) {
       case ast::BinaryOp::add:
@@ -112,6 +118,9 @@ class ClockPowers {
         int sign = binary.op == ast::BinaryOp::multiply ? 1 : -1;
         Power left = power(*binary.left, std::nullopt);
         Power right = power(*binary.right, std::nullopt);
+        // A number that multiplies a length is no length: `pi * clock / total`.
+        if (!left && is_bare_number(*binary.left)) left = 0;
+        if (!right && is_bare_number(*binary.right)) right = 0;
         if (divides_to_fraction_ && sign < 0 && left && !right) right = power(*binary.right, left);
         if (left && right) return *left + sign * *right;
         return std::nullopt;

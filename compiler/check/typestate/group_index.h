@@ -1,5 +1,5 @@
-// Which operations act on which parameter groups, found without comparing every operation with every group: a loop may have
-// thousands of both.
+// Which operations act on which parameter groups, found without comparing every operation with every group: a
+// loop may have thousands of both.
 #pragma once
 
 #include <string_view>

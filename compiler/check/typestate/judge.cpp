@@ -55,6 +55,38 @@ base::Span JudgeContext::update_span() const {
   return spec.update.written ? spec.update.span : spec.name_span;
 }
 
+namespace {
+
+/// Whether `wanted` stands among them; `guard` becomes the innermost one around it.
+bool find_guard(const std::vector<sema::Operation>& operations, const sema::Operation& wanted,
+                const sema::Operation* around, const sema::Operation*& guard) {
+  for (const sema::Operation& operation : operations) {
+    if (&operation == &wanted) {
+      guard = around;
+      return true;
+    }
+    const sema::Operation* inner = operation.op.kind == plan::OpKind::when ? &operation : around;
+    if (find_guard(operation.body, wanted, inner, guard)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const sema::Operation* guard_of(const sema::Spec& spec, const sema::Operation& operation) {
+  const sema::Operation* guard = nullptr;
+  if (!find_guard(spec.micro.operations, operation, nullptr, guard))
+    find_guard(spec.update.operations, operation, nullptr, guard);
+  return guard;
+}
+
+const Event* event_after(const WindowTrace& trace, size_t from, plan::OpKind kind) {
+  for (size_t i = from; i < trace.events.size(); ++i) {
+    if (trace.events[i].operation->op.kind == kind) return &trace.events[i];
+  }
+  return nullptr;
+}
+
 int last_backward(const WindowTrace& trace) {
   for (int i = static_cast<int>(trace.events.size()) - 1; i >= 0; --i) {
     if (trace.events[i].entry->gradient_effect == operations::GradientEffect::accumulates) return i;

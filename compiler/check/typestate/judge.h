@@ -18,7 +18,7 @@ struct JudgeContext {
   const Facts& facts;
   const Repairs& repairs;
   const std::vector<WindowTrace>& traces;
-  const WindowTrace& trace;                            // the window that is judged, one of `traces`
+  const WindowTrace& trace;                               // the window that is judged, one of `traces`
   const std::vector<const sema::Operation*>& operations;  // of micro, then update
   const GroupIndex& groups;
 
@@ -43,6 +43,11 @@ struct JudgeContext {
   base::Span update_span() const;
   base::Span span_of(const sema::Operation& operation) const { return operation.span; }
 };
+
+/// The innermost `when` of the text around an operation; null without one.
+const sema::Operation* guard_of(const sema::Spec& spec, const sema::Operation& operation);
+/// The first event of this kind after `from` (at 0: from the window's beginning on); null without one.
+const Event* event_after(const WindowTrace& trace, size_t from, plan::OpKind kind);
 
 /// Index of the last event that accumulates; -1 without one.
 int last_backward(const WindowTrace& trace);

@@ -131,8 +131,10 @@ Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_
         .then(excuse);
   }
   if (there.scale && unscale) {
+    const Event* scaled_by = event_after(context.trace, 0, OpKind::scale_loss);
     return Finding(Code::L110, operation->span)
         .says("the gradient is still S times too large here")
+        .also(scaled_by ? scaled_by->operation->span : base::Span{}, "multiplied by S here")
         .also(unscale->operation->span, "divided by the loss scale only here")
         .note(
             "with S = 65536 a gradient of norm 3 is clipped from 196608 to the limit, and `unscale` then "
@@ -234,6 +236,7 @@ std::optional<Finding> left_out_clips(const JudgeContext& context, const Uses& u
       }
       const std::string words = context.trace.tail ? context.window_words() : "when its guard does not hold";
       return Finding(Code::L138, clip->span, {name, words})
+          .guarded(guard_of(context.spec, *clip), "does not hold then")
           .help("write `clip` outside the guard, directly before `step`")
           .then([clip](Repairs& repairs) { repairs.excused.insert(clip); });
     }
@@ -266,8 +269,10 @@ std::optional<Finding> judge_inside_window(const JudgeContext& context) {
       const std::string count = context.facts.micro_batches && to_come > 0
                                     ? std::to_string(*context.facts.micro_batches - event.micro)
                                     : "some";
-      return Finding(Code::L101, operation->span, {count})
-          .says("executed for " + context.micro(event.micro))
+      Finding finding(Code::L101, operation->span, {count});
+      if (const Event* next = event_after(context.trace, i + 1, OpKind::backward))
+        finding.also(next->operation->span, context.micro(next->micro) + " is added here, after that step");
+      return finding.says(context.micro(event.micro) + ": the parameters change here")
           .note(
               "the micro-batches after it see other parameters: this is no longer the gradient of one window")
           .help("write `step` in `update`")
@@ -285,8 +290,14 @@ std::optional<Finding> judge_inside_window(const JudgeContext& context) {
           lost.push_back(part.micro);
         }
       }
-      return Finding(Code::L102, operation->span, {context.micros(lost)})
-          .says("executed for " + context.micro(event.micro))
+      Finding finding(Code::L102, operation->span, {context.micros(lost)});
+      for (int before = 0; before < i; ++before) {
+        const Event& other = context.trace.events[before];
+        if (other.operation->op.kind != OpKind::backward || other.micro != lost.front()) continue;
+        finding.also(other.operation->span, "adds the gradient of " + context.micro(lost.front()));
+        break;
+      }
+      return finding.says(context.micro(event.micro) + ": throws it away")
           .note("only what comes after the last `zero_grad` reaches `step`: accumulation has no effect")
           .help("write `zero_grad` in `update`, after `step`")
           .then([operation, zero_in_update](Repairs& repairs) {
@@ -295,8 +306,11 @@ std::optional<Finding> judge_inside_window(const JudgeContext& context) {
           });
     }
     if (event.entry->verdict == operations::Verdict::needs && context.facts.fp16 && !context.repairs.scaler) {
-      return Finding(Code::L106, operation->span)
-          .says("executed for " + context.micro(event.micro))
+      Finding finding(Code::L106, operation->span);
+      if (const Event* next = event_after(context.trace, i + 1, OpKind::scale_loss))
+        finding.also(next->operation->span,
+                     context.micro(next->micro) + " is multiplied by another S than those before it");
+      return finding.says(context.micro(event.micro) + ": S changes here")
           .note("after it the loss is multiplied by another S, and one `unscale` cannot divide by both")
           .help("write `update_scale` in `update`, after `step`")
           .then([operation](Repairs& repairs) {

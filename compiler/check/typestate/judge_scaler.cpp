@@ -59,9 +59,14 @@ std::optional<Finding> judge_scaler(const JudgeContext& context) {
           .then(repair);
     }
     if (context.facts.fp16 && context.trace.kind == WindowKind::nonfinite && *event.verdict) {
-      return Finding(Code::L136, event.operation->span, {"update_scale"})
-          .help("write `unscale` in `update`, once the gradient is complete")
-          .then(repair);
+      const Event* judged = event_after(context.trace, 0, OpKind::unscale);
+      if (!judged) judged = event_after(context.trace, 0, OpKind::step);
+      Finding finding(Code::L136, event.operation->span, {"update_scale"});
+      if (judged && judged->micro > 0) {
+        finding.also(judged->operation->span, context.micro(judged->micro) +
+                                                  ": the verdict is given here, before the others are added");
+      }
+      return finding.help("write `unscale` in `update`, once the gradient is complete").then(repair);
     }
   }
   if (!context.facts.fp16) return std::nullopt;
@@ -69,6 +74,7 @@ std::optional<Finding> judge_scaler(const JudgeContext& context) {
     std::string words = context.window_words();
     if (words.empty()) words = "when its guard does not hold";
     return Finding(Code::L130, first->span, {words})
+        .guarded(guard_of(context.spec, *first), "does not hold then")
         .note(
             "after a skipped update the scale must be backed off, or the next window overflows in the same "
             "way")

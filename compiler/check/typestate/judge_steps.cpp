@@ -36,7 +36,8 @@ Finding stale_gradient(const Step& step, const std::vector<int>& windows) {
   const sema::Operation* zero = context.first(OpKind::zero_grad);
   if (!zero) {
     return Finding(Code::L117, context.update_span())
-        .note("the step of the second window gets the first window's gradient once more")
+        .also(step.operation().span, "window 2: gets the gradient of window 1 once more")
+        .note("after n windows the first one's gradient has been used n times")
         .help("write `zero_grad` at the end of `update`")
         .then(repair);
   }
@@ -47,14 +48,17 @@ Finding stale_gradient(const Step& step, const std::vector<int>& windows) {
   if (executed) {
     return Finding(Code::L117, zero->span)
         .says("executed before the window's gradient is there")
-        .note("the step of the second window gets the first window's gradient once more")
+        .also(step.operation().span, "window 2: gets the gradient of window 1 once more")
         .help("write `zero_grad` at the end of `update`")
         .then(repair);
   }
-  const JudgeContext then{context.spec, context.facts, context.repairs, context.traces, before, {}};
+  const JudgeContext then{context.spec, context.facts,      context.repairs, context.traces,
+                          before,       context.operations, context.groups};
   std::string words = then.window_words();
   if (words.empty()) words = "on every path";
   return Finding(Code::L131, zero->span, {words})
+      .guarded(guard_of(context.spec, *zero), "does not hold then")
+      .also(step.operation().span, "the window after it: gets what is left")
       .note(before.kind == WindowKind::nonfinite
                 ? "non-finite values stay in the gradient, and every later update is skipped"
                 : "what is left is added to the next window's gradient")
@@ -146,7 +150,17 @@ std::optional<Finding> multiplied_inside(const Step& step, bool scale) {
     const sema::Operation* operation = event.operation;
     Finding finding = scale ? Finding(Code::L103, operation->span)
                             : Finding(Code::L104, operation->span, {std::string(event.entry->name)});
-    return finding.says("executed for " + context.micro(event.micro))
+    const int again = std::min(event.micro + 1, context.trace.micro_batches);
+    const std::string what = scale ? "divided by S" : "multiplied";
+    for (int before = 0; before < i; ++before) {
+      const Event& other = context.trace.events[before];
+      if (other.operation->op.kind != OpKind::backward) continue;
+      finding.also(other.operation->span, "adds the gradient of " + context.micro(other.micro));
+      break;
+    }
+    return finding
+        .says(context.micro(event.micro) + ": " + what + (again > event.micro ? "; " : "") +
+              (again > event.micro ? context.micro(again) + ": " + what + " again" : ""))
         .help("write `" + std::string(event.entry->name) + "` in `update`")
         .then([operation](Repairs& repairs) { repairs.to_update.push_back(operation); });
   }
@@ -179,11 +193,13 @@ Finding scaled(const Step& step, const FactorMismatch& mismatch) {
     if (after) {
       const sema::Operation& operation = step.operation();
       return finish(Finding(Code::L112, operation.span)
+                        .says("gets S times the gradient")
                         .also(after->operation->span, "this comes too late")
                         .help("write `unscale` before `step`"));
     }
-    return finish(
-        Finding(Code::L120, step.operation().span).help("write `unscale` at the start of `update`"));
+    return finish(Finding(Code::L120, step.operation().span)
+                      .says("gets S times the gradient")
+                      .help("write `unscale` at the start of `update`"));
   }
   if (power > 0) {
     const sema::Operation* second = nullptr;
@@ -281,6 +297,7 @@ std::optional<Finding> judge_number(const JudgeContext& context) {
                                      [&](const Event& event) { return event.operation == elsewhere; });
       if (words.empty()) words = early ? "after `backward`, only before it" : "when its guard does not hold";
       return Finding(Code::L139, elsewhere->span, {group.group.name, words})
+          .guarded(early ? nullptr : guard_of(context.spec, *elsewhere), "does not hold then")
           .help(
               "write the `step` in `update`, outside any guard; a non-finite gradient is skipped by `step` "
               "itself")

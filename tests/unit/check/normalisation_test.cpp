@@ -131,3 +131,34 @@ TEST_CASE("reductions: local and replicated parts") {
   gradient.reduce(plan::ReduceMode::sum, nullptr, false);
   CHECK(gradient.parts()[1].summands[0].factor.equals(Monomial::of({Symbol::count_global, 0})));
 }
+
+TEST_CASE("means of equal counts that are added lack K alone") {
+  const std::string equal =
+      "train = text(\"corpus.txt\", tokenizer: byte); micro_batch = 8 samples; short = drop";
+  const std::string window = "size = 4 micro_batches; tail = drop; reduce = mean";
+  CHECK(errors({.micro = "sync_on(last) { forward; loss(mean); backward }",
+                .update = "step sgd(lr: 0.1); zero_grad",
+                .window = window,
+                .data = equal}) == Codes{"L315:6"});
+  CHECK(errors({.micro = "sync_on(last) { forward; loss(mean); scale_loss(1 / micro_batches); backward }",
+                .update = "step sgd(lr: 0.1); zero_grad",
+                .window = window,
+                .data = equal}) == Codes{});
+}
+
+TEST_CASE("a mean of one micro-batch, and a share of the rank's own count, are local denominators") {
+  CHECK(errors({.micro = "sync_on(last) { forward; loss(mean); backward }",
+                .update = "step sgd(lr: 0.1); zero_grad",
+                .window = "size = 1 micro_batches; tail = flush; reduce = mean"}) == Codes{"L304:6"});
+  CHECK(errors({.micro =
+                    "sync_on(last) { forward; loss(mean); scale_loss(tokens.micro / tokens.rank); backward }",
+                .update = "step sgd(lr: 0.1); zero_grad",
+                .window = "size = 4 micro_batches; tail = flush; reduce = mean"}) == Codes{"L304:6"});
+}
+
+TEST_CASE("one missing reduction is one finding") {
+  CHECK(errors({.micro = "sync_on(none) { forward; loss; backward }",
+                .window = "size = 4 micro_batches; tail = flush; reduce = mean"}) == Codes{"L201:6"});
+  CHECK(errors({.micro = "forward; loss; when last { reduce(mean) }; backward",
+                .window = "size = 4 micro_batches; tail = flush; sync = manual"}) == Codes{"L206:6"});
+}

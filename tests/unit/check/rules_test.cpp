@@ -115,3 +115,160 @@ TEST_CASE("notes on splits") {
   many.window = "size = 32 micro_batches; tail = flush";
   CHECK(all(many) == Codes{"L807:5"});
 }
+
+TEST_CASE("skipped updates have a limit, and the loss scale a floor") {
+  Parts parts = canonical();
+  parts.more = "amp = fp16(init_scale: 65536, min_scale: 1e-30)";
+  CHECK(all(parts) == Codes{"L509:9"});
+  parts.more = "amp = fp16(init_scale: 65536, min_scale: 0.25)";
+  CHECK(all(parts) == Codes{});
+  parts.more = "nonfinite { action = skip; limit = 1_000_000 }";
+  CHECK(all(parts) == Codes{"L508:9"});
+  parts.more = "nonfinite { action = skip; limit = 1000 }";
+  CHECK(all(parts) == Codes{});
+  parts.more = "nonfinite { action = stop; limit = 1_000_000 }";
+  CHECK(all(parts) == Codes{});
+}
+
+TEST_CASE("a constant in the place of the loss scale") {
+  const auto with = [](const std::string& loss, const std::string& update) {
+    return Parts{.micro = "sync_on(last) { autocast { forward; " + loss + " }; scale_loss(4096); backward }",
+                 .update = "scale_grad(1 / 4096); " + update + "step sgd(lr: 0.1); zero_grad",
+                 .more = kFp16};
+  };
+  const Checked sum = checked(with("loss", "normalize; "));
+  CHECK(sum.findings(Severity::note) == Codes{"L510:6"});
+  // 8 samples of 16 tokens in each of 4 micro-batches
+  CHECK(sum.notes("L510", "512 tokens"));
+  CHECK(sum.notes("L510", "halved 9 times"));
+  CHECK(all(with("loss(normalized)", "")) == Codes{"L511:6"});
+}
+
+TEST_CASE("a schedule past its total") {
+  const auto with = [](const std::string& body, const std::string& total, const std::string& stop) {
+    Parts parts = canonical();
+    parts.update = "step sgd(lr: own(peak: 0.1, total: " + total + "))";
+    parts.stop = stop;
+    return checked("schedule own(clock, peak, total) = " + body + "\n" + text_of(parts));
+  };
+  const std::string wave = "peak * 0.5 * (1 + cos(pi * (clock / total)))";
+  CHECK(with(wave, "49 updates", "51 updates").findings(Severity::note) == Codes{"L606:8"});
+  // The last update has the clock at 49, the total itself.
+  CHECK(with(wave, "49 updates", "50 updates").findings(Severity::note) == Codes{});
+  CHECK(with("peak * (1 - clock / total)", "90 updates", "100 updates").findings(Severity::note) ==
+        Codes{"L606:8"});
+  CHECK(with(wave, "2 epochs", "5 epochs").findings(Severity::note) == Codes{"L606:8"});
+  CHECK(with("peak / (1 + clock / total)", "10 updates", "100 updates").findings(Severity::note) == Codes{});
+  CHECK(with("peak * (1 - 0.9 * min(clock / total, 1))", "50 updates", "100 updates")
+            .findings(Severity::note) == Codes{});
+}
+
+TEST_CASE("epochs of a known length are updates") {
+  const auto with = [](const std::string& total, const std::string& tail) {
+    Parts parts = canonical();
+    parts.data =
+        "train = lines(\"corpus.txt\", tokenizer: byte, take: first(120 samples)); micro_batch = 8 samples";
+    parts.window = "size = 2 micro_batches; tail = " + tail;
+    parts.update = "step sgd(lr: warmup_cosine(peak: 0.1, warmup: 5 updates, total: " + total + "))";
+    parts.more = "ranks = 1";
+    parts.stop = "10 epochs";
+    return all(parts);
+  };
+  // 15 micro-batches: 8 windows with the short one, 7 without it.
+  CHECK(with("80 updates", "flush") == Codes{});
+  CHECK(with("70 updates", "flush") == Codes{"L604:7"});
+  CHECK(with("70 updates", "drop") == Codes{});
+  CHECK(with("80 updates", "drop") == Codes{"L605:7"});
+}
+
+TEST_CASE("a warm-up of nothing divides by nothing") {
+  Parts parts = canonical();
+  parts.update = "step sgd(lr: own(peak: 0.1, warmup: 0 updates))";
+  const std::string own =
+      "schedule own(clock, peak, warmup) = if clock < warmup then peak * (clock + 1) / warmup else peak\n";
+  CHECK(checked(own + text_of(parts)).findings(Severity::note) == Codes{});
+  parts.update = "step sgd(lr: own(peak: 0.1 / 0, warmup: 0 updates))";
+  CHECK(checked(own + text_of(parts)).findings(Severity::note) == Codes{"L058:8"});
+}
+
+TEST_CASE("clocks that move without an update") {
+  Parts parts = canonical();
+  parts.stop = "1000 attempts";
+  CHECK(all(parts) == Codes{"L607:8"});
+  parts.stop = "4000 micro_batches";
+  CHECK(all(parts) == Codes{"L607:8"});
+  parts.stop = "4000 samples_seen";
+  CHECK(all(parts) == Codes{});
+  parts.stop = "100 updates";
+  parts.more = "average slow = ema(decay: min(0.99, attempts / 100))";
+  CHECK(all(parts) == Codes{"L608:9"});
+  parts.more = "average slow = ema(decay: min(0.99, updates / 100))";
+  CHECK(all(parts) == Codes{});
+}
+
+TEST_CASE("BatchNorm and what is left of an epoch") {
+  const auto with = [](const std::string& take, const std::string& more) {
+    Parts parts = canonical();
+    parts.model = "cnn(channels: [8], batch_norm: true)";
+    parts.data = "train = idx(images: \"i.gz\", labels: \"l.gz\"" + take + "); micro_batch = 32 samples";
+    parts.loss = "loss = cross_entropy() per samples";
+    parts.window = "size = 1 micro_batches; tail = flush";
+    parts.more = "ranks = 1; batch_norm = " + more;
+    return all(parts);
+  };
+  CHECK(with("", "per_micro") == Codes{"L809:9"});
+  CHECK(with(", take: first(65 samples)", "per_micro") == Codes{"L809:9"});
+  CHECK(with(", take: first(64 samples)", "per_micro") == Codes{});
+  CHECK(with(", take: first(80 samples)", "per_micro") == Codes{});
+  CHECK(with("", "frozen") == Codes{});
+}
+
+TEST_CASE("models that couple samples or recompute") {
+  const auto coupled = [](sema::Spec& spec) { spec.model.facts.couples_samples = true; };
+  CHECK(after(canonical(), coupled) == Codes{"L805:2"});
+  Parts one = canonical();
+  one.window = "size = 1 micro_batches; tail = flush";
+  one.more = "ranks = 1";
+  CHECK(after(one, coupled) == Codes{});
+  CHECK(after(one, [](sema::Spec& spec) {
+          spec.model.facts.batch_norm = spec.model.facts.recompute = true;
+          spec.batch_norm.value = plan::BatchNorm::across_ranks;
+        }) == Codes{"L905:2"});
+}
+
+TEST_CASE("an evaluation of what is no sum over units") {
+  Parts parts = canonical();
+  parts.model = "mlp(hidden: [8])";
+  parts.data =
+      "train = npy(inputs: \"x.npy\", targets: \"y.npy\"); valid = npy(inputs: \"u.npy\", targets: "
+      "\"v.npy\"); micro_batch = 8 samples";
+  parts.window = "size = 1 micro_batches; tail = flush";
+  parts.more = "evaluate held_out { on = valid; every = 20 updates; metrics = [loss] }";
+  parts.loss = "loss = info_nce() per micro_batch";
+  CHECK(all(parts) == Codes{"L904:9"});
+  parts.loss = "loss = mse() per samples";
+  CHECK(all(parts) == Codes{});
+}
+
+TEST_CASE("windows in samples of many micro-batches") {
+  Parts parts = canonical();
+  parts.window = "size = 480 samples; tail = flush";
+  CHECK(all(parts) == Codes{});
+  parts.more = "ranks = 1";
+  CHECK(all(parts) == Codes{"L807:5"});
+}
+
+TEST_CASE("a loop with a meaning error in its program is not judged for its order") {
+  CHECK(errors({.micro = "when samples.micro > 0 { sync_on(last) { forward; loss; backward } }"}) ==
+        Codes{"L088:6"});
+}
+
+TEST_CASE("one normalize for counts under different masks names the masks") {
+  const Checked found = checked(
+      Parts{.loss = "loss { main = cross_entropy(ignore: -100) per tokens; z = 0.1 * z_loss() per tokens }"});
+  const diagnostics::Diagnostic* one = found.find("L307");
+  REQUIRE(one);
+  REQUIRE(one->labels.size() == 2);
+  CHECK(one->labels[0].text == "counts tokens with `ignore: -100`");
+  CHECK(one->labels[1].text == "counts tokens");
+}
