@@ -218,6 +218,13 @@ void Rewrite::unwrap(const ast::Item& scope, const ast::Block& body) {
   edit(last.span.end, scope.span.end, "");
 }
 
+void Rewrite::deepen(const ast::Item& first, const ast::Item& last) {
+  const size_t end = line_end(last.span.end);
+  for (size_t at = attached_begin(first); at < end; at = line_end(at) + 1) {
+    if (text_[at] != '\n') edit(at, at, kStep);
+  }
+}
+
 void Rewrite::wrap(const ast::Item& first, const ast::Item& last, const std::string& head) {
   if (!on_own_lines(first) || !on_own_lines(last)) {
     edit(first.span.begin, first.span.begin, head + " { ");
@@ -227,9 +234,7 @@ void Rewrite::wrap(const ast::Item& first, const ast::Item& last, const std::str
   const size_t begin = attached_begin(first);
   const size_t end = std::min(line_end(last.span.end) + 1, text_.size());
   edit(begin, begin, indent(first) + head + " {\n");
-  for (size_t at = begin; at < end; at = line_end(at) + 1) {
-    if (text_[at] != '\n') edit(at, at, kStep);
-  }
+  deepen(first, last);
   edit(end, end, indent(first) + "}\n");
 }
 

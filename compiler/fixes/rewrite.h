@@ -31,6 +31,11 @@ class Rewrite {
   /// The statements from `first` to `last`, neighbours in one block, become `head { … }`.
   void wrap(const ast::Item& first, const ast::Item& last, const std::string& head);
 
+  /// One level more of indentation for whole lines, from the one `first` begins on to the one `last` ends on.
+  void deepen(const ast::Item& first, const ast::Item& last);
+
+  /// Nothing else stands on the item's lines, a comment aside.
+  bool on_own_lines(const ast::Item& item) const;
   /// The source of a span.
   std::string source(base::Span span) const;
   std::vector<diagnostics::Edit> edits() const { return edits_; }
@@ -39,8 +44,6 @@ class Rewrite {
   size_t line_begin(size_t at) const;
   size_t line_end(size_t at) const;  // of the newline, or of the text
   std::string indent(const ast::Item& item) const;
-  /// Nothing else stands on the item's lines, a comment aside.
-  bool on_own_lines(const ast::Item& item) const;
   bool begins_line(const ast::Item& item) const;
   /// Where the comments directly above begin, else the item's line.
   size_t attached_begin(const ast::Item& item) const;

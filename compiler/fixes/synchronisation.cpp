@@ -94,32 +94,42 @@ Fixes widen_scope(const Subject& subject) {
   const std::vector<const ast::Item*> all = scopes(subject);
   if (!span || all.size() != 1) return {};
   const ast::Item& scope = *all.front();
-  // The scope must be a neighbour of what it is to enclose: then its head moves up, and `}` stays or moves
-  // down.
+  const auto [first, last] = *span;
+  if (first == &scope || last->span.begin < scope.span.begin) return {};
+  const ast::Block& inside = *body(scope);
+  std::string opening = subject.source({scope.span.file, scope.span.begin, inside.span.begin});
+  opening.erase(opening.find_last_not_of(" \t\n") + 1);
   Rewrite rewrite = subject.rewrite();
-  const ast::Item& first = *span->first;
-  const ast::Item& last = *span->second;
-  if (&first == &scope || last.span.begin < scope.span.begin) return {};
-  const std::string head_text = subject.source({scope.span.file, scope.span.begin, body(scope)->span.begin});
-  const size_t end = head_text.find_last_not_of(" \t\n");
-  rewrite.unwrap(scope, *body(scope));
-  const std::string scope_head = head_text.substr(0, end + 1);
-  // Written out by hand, since the scope's own lines go and come in one edit: before `first`, after the last
-  // statement.
-  rewrite.insert_before(first, scope_head + " {");
-  if (&last == &scope) {
-    rewrite.insert_after(scope, "}");
-  } else {
-    rewrite.insert_after(last, "}");
+  const bool lines = subject.source(scope.span).find('\n') != std::string::npos;
+  const auto& items = subject.part("micro")->block->items;
+  // The head moves up to `first`; lines that come into the scope go one level deeper, those of a scope in
+  // lines are there.
+  rewrite.insert_before(*first, opening + " {");
+  if (last != &scope || !lines) rewrite.unwrap(scope, inside);
+  for (const ast::ItemPtr& item : items) {
+    const bool comes_in = item->span.begin >= first->span.begin && item->span.end <= last->span.end;
+    if (comes_in && rewrite.on_own_lines(*item) && (item.get() != &scope || !lines))
+      rewrite.deepen(*item, *item);
   }
-  std::vector<diagnostics::Edit> edits = rewrite.edits();
-  for (diagnostics::Edit& edit : edits) {
+  if (last == &scope && lines) {
+    // Its closing brace stays where it is; the line of its head goes, unless a comment stands on it.
+    base::Span line{scope.span.file, scope.span.begin, inside.span.begin + 1};
+    const std::string behind = subject.source({line.file, line.end, inside.span.end});
+    const size_t newline = behind.find('\n');
+    if (behind.find_first_not_of(" \t\r") >= newline) {
+      line.end += static_cast<uint32_t>(newline + 1);
+      while (line.begin > 0 && subject.source({line.file, line.begin - 1, line.begin}) == " ") --line.begin;
+    }
+    rewrite.replace(line, "");
+  } else {
+    rewrite.insert_after(*last, "}");
+  }
+  diagnostics::FixIt fix = certain("put `forward` into the scope as well", rewrite);
+  for (diagnostics::Edit& edit : fix.edits) {
     // A brace needs no `;` beside it.
-    if (edit.text == scope_head + " {; ") edit.text = scope_head + " { ";
+    if (edit.text == opening + " {; ") edit.text = opening + " { ";
     if (edit.text == "; }") edit.text = " }";
   }
-  diagnostics::FixIt fix = certain("put `forward` into the scope as well", subject.rewrite());
-  fix.edits = std::move(edits);
   return {fix};
 }
 
