@@ -16,7 +16,7 @@ std::string count_name(const JudgeContext& context, const char* base, int count_
 std::string atom_text(const JudgeContext& context, Atom atom) {
   switch (atom.symbol) {
     case Symbol::loss_scale:
-      return "S";
+      return atom.index == 0 ? "S" : "S_" + std::to_string(atom.index);
     case Symbol::micro_batches:
       return "K";
     case Symbol::counted:
@@ -125,15 +125,25 @@ base::Span place(const sema::Operation* operation, const sema::Operation& step) 
 }  // namespace
 
 void show_factor(const JudgeContext& context, const FactorMismatch& mismatch, Finding& finding) {
-  const Monomial found = for_person(mismatch.found.factor);
+  // Readings of the loss scale are told apart only where they differ.
+  const bool rescaled = !mismatch.scale.is_one() && mismatch.scale.total_exponent(Symbol::loss_scale) == 0;
+  const auto person = [&](const Monomial& factor) {
+    return rescaled ? factor.substituted([](Atom atom) {
+      atom.written = false;
+      return Monomial::of(atom);
+    })
+                    : for_person(factor);
+  };
+  const Monomial found = person(mismatch.found.factor);
   finding.note("c found:  " + text_of(context, found) + (mismatch.sum ? " + … (several summands)" : "") +
                "  (" + context.micro(mismatch.micro) + ")");
   finding.note("c needed: " + text_of(context, needed(context, mismatch.count_class)));
   show_legend(found, finding);
+  if (rescaled) finding.note("S_1, S_2 …: the loss scale changes with every `update_scale`");
   const bool written = context.spec.micro.written || context.spec.update.written;
   for (const Origin& origin : mismatch.found.origins) {
     if (!origin.operation || origin.factor.is_one() || !written) continue;
-    std::string text = "× " + text_of(context, for_person(origin.factor));
+    std::string text = "× " + text_of(context, person(origin.factor));
     if (origin.operation->span == context.spec.name_span) {
       text += ", by `" + std::string(plan::name(origin.operation->op.kind)) + "`, which the compiler writes";
     }
@@ -274,7 +284,10 @@ Finding explain_factor(const JudgeContext& context, const FactorMismatch& mismat
     return finish(Finding(Code::L309, place(origin_of(mismatch, Symbol::ranks, 1), step))
                       .help("a sum over ranks needs no factor for them; with `reduce = mean` it would"));
   }
-  return finish(Finding(Code::L310, step.span, {text_of(context, for_person(found)), needed_text}));
+  Finding finding(Code::L310, step.span, {text_of(context, for_person(found)), needed_text});
+  if (!mismatch.sum)
+    finding.help("a factor of " + text_of(context, mismatch.quotient.inverse()) + " makes it right");
+  return finish(finding);
 }
 
 }  // namespace loop::check

@@ -118,7 +118,10 @@ Finding not_reduced(const Step& step, const std::vector<int>& local) {
   }
   const Event* reduce = find_event(context, OpKind::reduce, -1, step.index);
   if (reduce) {
-    return Finding(Code::L206, reduce->operation->span, {context.micros(local)})
+    Finding finding(Code::L206, reduce->operation->span, {context.micros(local)});
+    const int last = last_backward(context.trace);
+    if (last >= 0) finding.also(context.trace.events[last].operation->span, "adds it after the reduction");
+    return finding
         .note("what a later `backward` adds is not reduced; the ranks step with different gradients")
         .help("write `reduce` at the start of `update`")
         .then(repair);
@@ -134,6 +137,7 @@ Finding not_reduced(const Step& step, const std::vector<int>& local) {
         .then(repair);
   }
   Finding finding(Code::L201, !manual && scope ? scope->name_span : step.operation().span);
+  finding.also(step.operation().span, "each rank steps with its own gradient");
   finding.help(manual ? "with `sync = manual`, write `reduce(sum)` at the start of `update`"
                       : "write `sync_on(last)`");
   return finding.then(repair);

@@ -106,6 +106,13 @@ TEST_CASE("rates are expressions, and schedules stand anywhere in them") {
   CHECK(Rate("cosine(peak: 1, total: horizon - 20 updates)").at(40) == doctest::Approx(0.5));
 }
 
+TEST_CASE("a number times a length is no length") {
+  Analysis analysis("schedule wave(clock, peak, total) = peak * 0.5 * (1 + cos(pi * clock / total))\n\n" +
+                    replace(kTiny, "lr: 0.1", "lr: wave(peak: 1, total: 100 updates)"));
+  CAPTURE(analysis.text());
+  CHECK(analysis.engine.diagnostics().empty());
+}
+
 TEST_CASE("a user's schedule, built on another") {
   Analysis analysis(
       "use std.schedules.linear\nschedule halved(clock, from, total) = 0.5 * linear(from: from, to: 0, "
