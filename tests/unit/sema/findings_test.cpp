@@ -87,7 +87,7 @@ TEST_CASE("suggestions carry their edit") {
   Analysis key(replace(kTiny, "tail = flush", "tial = flush"));
   REQUIRE(key.finding("L040").fixes.size() == 1);
   CHECK(key.finding("L040").fixes[0].edits[0].text == "tail");
-  CHECK(key.finding("L040").fixes[0].certainty == diagnostics::Certainty::likely);
+  CHECK(key.finding("L040").fixes[0].certainty == diagnostics::Certainty::certain);
 
   Analysis import(replace(kTiny, "use std.optimizers.sgd\n\n", ""));
   REQUIRE(import.finding("L064").fixes.size() == 1);
