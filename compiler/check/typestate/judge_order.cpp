@@ -132,9 +132,10 @@ Finding misplaced_clip(const JudgeContext& context, const Event& clip, int clip_
   }
   if (there.scale && unscale) {
     const Event* scaled_by = event_after(context.trace, 0, OpKind::scale_loss);
+    const bool in_text = scaled_by && context.spec.micro.written;
     return Finding(Code::L110, operation->span)
         .says("the gradient is still S times too large here")
-        .also(scaled_by ? scaled_by->operation->span : base::Span{}, "multiplied by S here")
+        .also(in_text ? scaled_by->operation->span : base::Span{}, "multiplied by S here")
         .also(unscale->operation->span, "divided by the loss scale only here")
         .note(
             "with S = 65536 a gradient of norm 3 is clipped from 196608 to the limit, and `unscale` then "

@@ -140,3 +140,27 @@ TEST_CASE("an order fault shows both places and a counterexample") {
   REQUIRE(inside.find("L101"));
   CHECK(inside.find("L101")->label == "micro-batch 1 of 4: the parameters change here");
 }
+
+TEST_CASE("what is executed again with every micro-batch shows the micro-batch that it spoils") {
+  const auto shows = [](const Checked& result, const char* code, const std::string& label,
+                        const std::string& other) {
+    const diagnostics::Diagnostic* found = result.find(code);
+    REQUIRE(found);
+    CHECK(found->label == label);
+    REQUIRE(!found->labels.empty());
+    CHECK(found->labels[0].text == other);
+  };
+  const std::string all = "sync_on(last) { forward; loss; backward }";
+  shows(checked(micro("sync_on(last) { zero_grad; forward; loss; backward }",
+                      "normalize; step sgd(lr: 0.1); zero_grad")),
+        "L102", "micro-batch 2 of 4: throws it away", "adds the gradient of micro-batch 1 of 4");
+  shows(checked(micro(all + "; normalize", "step sgd(lr: 0.1); zero_grad")), "L104",
+        "micro-batch 1 of 4: multiplied; micro-batch 2 of 4: multiplied again",
+        "adds the gradient of micro-batch 1 of 4");
+  const Checked skipped = checked(micro(all, "normalize; step sgd(lr: 0.1); when finite { zero_grad }"));
+  const diagnostics::Diagnostic* found = skipped.find("L131");
+  REQUIRE(found);
+  REQUIRE(found->labels.size() == 2);
+  CHECK(found->labels[0].text == "does not hold then");
+  CHECK(skipped.sources.text(found->labels[0].span) == "finite");
+}
