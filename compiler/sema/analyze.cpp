@@ -1,6 +1,7 @@
 #include "compiler/sema/analyze.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/base/text.h"
@@ -47,9 +48,8 @@ void check_definitions(Context& context, const Module& module) {
   }
 }
 
-/// The loop as it stands after everything was written in, a spec of its own: with the imports and definitions
-/// it needs.
-std::string resolved_text(const Modules& modules, const LoopTree& tree) {
+/// The imports and definitions that a loop of its own needs.
+std::string resolved_head(const Modules& modules) {
   std::string uses;
   std::string definitions;
   for (const Module* module : modules.all()) {
@@ -63,8 +63,7 @@ std::string resolved_text(const Modules& modules, const LoopTree& tree) {
       }
     }
   }
-  return uses + (uses.empty() ? "" : "\n") + definitions + "loop " + tree.name + " {\n" +
-         to_text(tree.items, 2) + "}\n";
+  return uses + (uses.empty() ? "" : "\n") + definitions;
 }
 
 void look_for_files(Context& context, const Spec& spec) {
@@ -153,19 +152,34 @@ class Analysis {
     if (!spec) return std::nullopt;
     spec->file = root_.file.id;
     spec->base_dir = context_.modules.spec_dir().string();
-    for (const Module* module : context_.modules.all())
-      spec->spec_files.push_back(
-          {module->path.string(), plan::content_hash(context_.sources.file(module->file.id).text())});
+    const std::vector<const Module*> modules = context_.modules.all();
+    for (const Module* module : modules)
+      spec->spec_files.push_back({module->path.string(), hash_of(*module)});
     spec->overrides = options_.overrides;
-    spec->resolved_text = resolved_text(context_.modules, tree);
+    if (head_modules_ != modules.size()) {
+      head_ = resolved_head(context_.modules);
+      head_modules_ = modules.size();
+    }
+    // The loop as it stands after everything was written in, a spec of its own.
+    spec->resolved_text = head_ + "loop " + tree.name + " {\n" + to_text(tree.items, 2) + "}\n";
     if (options_.look_for_data) look_for_files(context_, *spec);
     return spec;
+  }
+
+  const std::string& hash_of(const Module& module) {
+    auto [at, inserted] = hashes_.emplace(&module, "");
+    if (inserted) at->second = plan::content_hash(context_.sources.file(module.file.id).text());
+    return at->second;
   }
 
   Context& context_;
   const Options& options_;
   const Module& root_;
   std::vector<Override> overrides_;
+  // What all loops of a file share is computed once: a file may have thousands of them.
+  std::map<const Module*, std::string> hashes_;
+  std::string head_;
+  size_t head_modules_ = 0;  // how many modules the head was made from
 };
 
 }  // namespace
