@@ -20,6 +20,18 @@ std::vector<std::string> train_command(const std::filesystem::path& looprun, con
 /// Looks at data and model of the plan on standard input and prints the counts as JSON.
 std::vector<std::string> facts_command(const std::filesystem::path& looprun);
 
+/// What `verify` is asked for; what is absent or empty has the runtime's default.
+struct VerifyRequest {
+  std::string window = "first";
+  std::optional<int64_t> ranks;
+  std::optional<double> tolerance;
+  std::string data_dir;
+  bool json = false;
+};
+
+/// Compares one window's gradient of the plan on standard input with one big batch.
+std::vector<std::string> verify_command(const std::filesystem::path& looprun, const VerifyRequest& request);
+
 /// Prints versions and devices as JSON.
 std::vector<std::string> version_command(const std::filesystem::path& looprun);
 

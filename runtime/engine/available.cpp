@@ -4,13 +4,19 @@
 
 namespace loop::engine {
 
-void refuse_unavailable(const plan::Plan& plan) {
+void refuse_unavailable(const plan::Plan& plan, int64_t ranks) {
+  if (plan.ranks && *plan.ranks != ranks) {
+    throw Error(ErrorKind::findings,
+                "the plan is for ranks = " + std::to_string(*plan.ranks) + ", but " + std::to_string(ranks) +
+                    (ranks == 1 ? " process was started" : " processes were started"),
+                "start as many as it says (loopc run --ranks " + std::to_string(*plan.ranks) +
+                    "), or leave `ranks` out of the spec");
+  }
   std::string missing;
   const auto refuse = [&missing](bool asked, const std::string& what) {
     if (asked) missing += (missing.empty() ? "" : ", ") + what;
   };
   refuse(plan.device == plan::Device::cuda, "device = cuda");
-  refuse(plan.ranks.value_or(1) != 1, "ranks = " + std::to_string(plan.ranks.value_or(1)));
   refuse(plan.dtype == plan::Dtype::bf16, "dtype = bf16");
   refuse(plan.amp.mode == plan::AmpMode::fp16, "amp = fp16");
   refuse(plan.amp.mode == plan::AmpMode::bf16, "amp = bf16");

@@ -8,15 +8,24 @@ Averages::Averages(const std::vector<plan::Average>& averages, Model& model,
                    gradients::Parameters& parameters) {
   const torch::NoGradGuard no_grad;
   for (const plan::Average& average : averages) {
-    Entry entry{average, {}};
+    Entry entry{average, {}, 0};
     for (const gradients::ParameterGroup& group : parameters.groups()) {
       entry.values.emplace_back(group.parameters, group.parameters.clone());
     }
+    entry.first_buffer = entry.values.size();
     if (average.buffers) {
       for (const torch::Tensor& buffer : model.buffers()) entry.values.emplace_back(buffer, buffer.clone());
     }
     entries_.push_back(std::move(entry));
   }
+}
+
+std::vector<torch::Tensor> Averages::buffers() const {
+  std::vector<torch::Tensor> all;
+  for (const Entry& entry : entries_) {
+    for (size_t i = entry.first_buffer; i < entry.values.size(); ++i) all.push_back(entry.values[i].second);
+  }
+  return all;
 }
 
 Averages::Entry& Averages::find(const std::string& name) {

@@ -16,6 +16,8 @@ class Averages {
   Averages(const std::vector<plan::Average>& averages, Model& model, gradients::Parameters& parameters);
 
   bool empty() const { return entries_.empty(); }
+  /// The averages' own copies of buffers.
+  std::vector<torch::Tensor> buffers() const;
   /// One tick of one average, its decay read with `lookup`. Throws loop::Error (findings) for an unknown name
   /// and (training) for a decay outside [0, 1].
   void update(const std::string& name, const plan::Lookup& lookup);
@@ -37,6 +39,7 @@ class Averages {
   struct Entry {
     plan::Average average;
     std::vector<std::pair<torch::Tensor, torch::Tensor>> values;  // place in the model, its average
+    size_t first_buffer = 0;  // index into `values`; parameters come first
   };
   Entry& find(const std::string& name);
   std::vector<Entry> entries_;

@@ -55,6 +55,31 @@ void add_batch(Sums& sums, const Objective& objective, const torch::Tensor& outp
   }
 }
 
+/// Adds up what the ranks have evaluated. False when a rank was interrupted.
+bool add_ranks(distributed::Communicator& ranks, Sums& sums, telemetry::EvaluationRecord& record,
+               bool interrupted) {
+  if (ranks.size() == 1) return !interrupted;
+  std::vector<double*> places;
+  double samples = static_cast<double>(record.samples), batches = static_cast<double>(record.micro_batches),
+         stopped = interrupted;
+  for (auto* list : {&sums.values, &sums.raw, &sums.elements, &sums.counts}) {
+    for (double& one : *list) places.push_back(&one);
+  }
+  for (MetricSum& metric : sums.metrics) {
+    places.push_back(&metric.numerator);
+    places.push_back(&metric.denominator);
+  }
+  for (double* one : {&samples, &batches, &stopped}) places.push_back(one);
+  std::vector<double> values;
+  for (const double* place : places) values.push_back(*place);
+  const torch::Tensor all = torch::tensor(values, torch::kFloat64);
+  ranks.all_reduce(all, distributed::Reduction::sum, "evaluation")->wait();
+  for (size_t i = 0; i < places.size(); ++i) *places[i] = all.data_ptr<double>()[i];
+  record.samples = static_cast<int64_t>(samples);
+  record.micro_batches = static_cast<int64_t>(batches);
+  return stopped == 0;
+}
+
 double loss(const Sums& sums, const Objective& objective) {
   double total = 0;
   for (size_t t = 0; t < objective.terms().size(); ++t) {
@@ -106,8 +131,12 @@ std::optional<telemetry::EvaluationRecord> Evaluator::run(const Clocks& clocks,
   Sums sums{zeros, zeros, zeros, objective.no_counts(), std::vector<MetricSum>(metrics_.size())};
   telemetry::EvaluationRecord record;
   const auto limit = evaluation_.limit_micro_batches.value_or(std::numeric_limits<int64_t>::max());
-  for (int64_t first = 0; first < size && record.micro_batches < limit; first += per_batch) {
-    if (interrupted()) return std::nullopt;
+  bool stopped = false;
+  distributed::Communicator& ranks = *parts_.ranks;
+  for (int64_t number = ranks.rank(); number < limit && number * per_batch < size; number += ranks.size()) {
+    stopped = interrupted();
+    if (stopped) break;
+    const int64_t first = number * per_batch;
     std::vector<int64_t> samples(static_cast<size_t>(std::min(per_batch, size - first)));
     std::iota(samples.begin(), samples.end(), first);
     const Batch batch = source.collate(samples);
@@ -122,6 +151,7 @@ std::optional<telemetry::EvaluationRecord> Evaluator::run(const Clocks& clocks,
     record.samples += batch.samples;
     ++record.micro_batches;
   }
+  if (!add_ranks(ranks, sums, record, stopped)) return std::nullopt;
   for (size_t m = 0; m < metrics_.size(); ++m) {
     const std::string& name = evaluation_.metrics[m];
     const double value = name == "loss" ? loss(sums, objective)

@@ -14,8 +14,8 @@
 
 namespace loop::engine {
 
-/// One evaluation of the plan. Evaluation mode, no gradients, counts and random numbers of its own: training
-/// goes on as if it had not happened.
+/// One evaluation of the plan. The ranks share the work and all get the same result. Evaluation mode, no
+/// gradients, counts and random numbers of its own: training goes on as if it had not happened.
 ///   loss        Σ_t w_t · Σℓ_t / N_t over everything evaluated; N_t in the term's unit, or its counted
 ///   elements where the unit
 ///               is a constant or a window.
@@ -28,7 +28,7 @@ class Evaluator {
   Evaluator(const plan::Evaluation& evaluation, const Parts& parts, Averages& averages);
 
   const plan::Evaluation& evaluation() const { return evaluation_; }
-  /// Nothing when `interrupted` became true before the end.
+  /// Nothing when `interrupted` became true on any rank before the end.
   std::optional<telemetry::EvaluationRecord> run(const Clocks& clocks,
                                                  const std::function<bool()>& interrupted) const;
 

@@ -31,7 +31,7 @@ double value_of(const plan::Power& power, const FactorValues& values, const Obje
     case Symbol::count_global:
       return objective.divisor(count_class, *values.window);
     case Symbol::count_rank:
-      return (*values.window)[count_class];
+      return (*values.rank)[count_class];
     case Symbol::count_micro:
       if (!values.micro)
         throw Error(ErrorKind::internal, power.unit + ".micro is read outside a micro-batch");

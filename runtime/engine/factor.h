@@ -6,13 +6,14 @@
 
 namespace loop::engine {
 
-/// What the symbols of a factor stand for. With one process a rank's counts are the global ones.
+/// What the symbols of a factor stand for.
 struct FactorValues {
   double loss_scale = 1;
   int64_t micro_batches = 1;          // as configured for this window
   int64_t micro_batches_counted = 1;  // as run, empty ones included
   int64_t ranks = 1;
-  const Counts* window = nullptr;  // of the finished window
+  const Counts* window = nullptr;  // of the finished window, all ranks
+  const Counts* rank = nullptr;    // of the finished window, this rank
   const Counts* micro = nullptr;   // of the current micro-batch; null outside one
 };
 

@@ -18,6 +18,23 @@ MicroState& inside(MicroState* micro, const plan::Operation& operation) {
   return *micro;
 }
 
+/// Operations that read or change the accumulated gradient or the window's counts, which the ranks then have
+/// to know of each other.
+bool acts_on_gradient(OpKind kind) {
+  switch (kind) {
+    case OpKind::forward:
+    case OpKind::loss:
+    case OpKind::scale_loss:
+    case OpKind::backward:
+    case OpKind::autocast:
+    case OpKind::sync_on:
+    case OpKind::when:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 void Interpreter::run(const std::vector<plan::Operation>& operations, WindowState& window,
@@ -26,7 +43,11 @@ void Interpreter::run(const std::vector<plan::Operation>& operations, WindowStat
 }
 
 void Interpreter::run(const plan::Operation& operation, WindowState& window, MicroState* micro) {
-  const auto names = [&] { return variables(clocks_, objective_, window, micro); };
+  const auto names = [&] { return this->names(window, micro); };
+  if (acts_on_gradient(operation.kind)) {
+    ranks_.finish();
+    ranks_.agree(window);
+  }
   switch (operation.kind) {
     case OpKind::forward:
       return micro_.forward(inside(micro, operation));
@@ -36,12 +57,18 @@ void Interpreter::run(const plan::Operation& operation, WindowState& window, Mic
       return micro_.scale_loss(operation.factor, inside(micro, operation), window);
     case OpKind::backward:
       return micro_.backward(inside(micro, operation), window);
-    // Full precision and one process: both only enclose.
+    // Full precision: it only encloses.
     case OpKind::autocast:
-    case OpKind::sync_on:
       return run(operation.body, window, micro);
-    case OpKind::reduce:
+    case OpKind::sync_on: {
+      MicroState& inner = inside(micro, operation);
+      inner.sync_scope = operation.sync_on;
+      run(operation.body, window, micro);
+      inner.sync_scope.reset();
       return;
+    }
+    case OpKind::reduce:
+      return ranks_.reduce(operation, window);
     case OpKind::unscale:
       return update_.unscale(window);
     case OpKind::normalize:
@@ -70,7 +97,11 @@ void Interpreter::run(const plan::Operation& operation, WindowState& window, Mic
 
 bool Interpreter::holds(const plan::Expression& condition, const WindowState& window,
                         const MicroState* micro) const {
-  return value_of(condition, variables(clocks_, objective_, window, micro), "`when`") != 0;
+  return value_of(condition, names(window, micro), "`when`") != 0;
+}
+
+plan::Lookup Interpreter::names(const WindowState& window, const MicroState* micro) const {
+  return variables(clocks_, objective_, window, micro, ranks_.ranks().size());
 }
 
 int64_t Interpreter::losses(const std::vector<plan::Operation>& operations, const WindowState& window,

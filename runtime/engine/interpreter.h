@@ -9,8 +9,8 @@ namespace loop::engine {
 class Interpreter {
  public:
   Interpreter(MicroOperations& micro, UpdateOperations& update, const Objective& objective,
-              const Clocks& clocks)
-      : micro_(micro), update_(update), objective_(objective), clocks_(clocks) {}
+              const Clocks& clocks, RankSync& ranks)
+      : micro_(micro), update_(update), objective_(objective), clocks_(clocks), ranks_(ranks) {}
 
   /// `micro` is null in an update block. An operation that belongs to the other block has its meaning where
   /// it stands.
@@ -22,12 +22,14 @@ class Interpreter {
 
  private:
   void run(const plan::Operation& operation, WindowState& window, MicroState* micro);
+  plan::Lookup names(const WindowState& window, const MicroState* micro) const;
   bool holds(const plan::Expression& condition, const WindowState& window, const MicroState* micro) const;
 
   MicroOperations& micro_;
   UpdateOperations& update_;
   const Objective& objective_;
   const Clocks& clocks_;
+  RankSync& ranks_;
 };
 
 /// True when something in `micro` needs the window's counts before its first forward.

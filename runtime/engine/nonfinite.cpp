@@ -60,6 +60,7 @@ void NonfinitePolicy::finished(bool applied, int64_t updates_applied, const std:
 std::string to_text(const Nonfinite& found, int64_t micro_batches) {
   std::string text = "the gradient is not finite";
   if (!found.parameter.empty()) text += ", first in " + found.parameter;
+  if (found.rank) text += ", rank " + std::to_string(*found.rank);
   if (found.micro_batch) {
     text +=
         ", micro-batch " + std::to_string(*found.micro_batch + 1) + " of " + std::to_string(micro_batches);

@@ -21,8 +21,8 @@ void add(Counts& total, const Counts& part) {
   for (size_t i = 0; i < total.size(); ++i) total[i] += part[i];
 }
 
-Objective::Objective(std::vector<plan::LossTerm> terms, std::vector<plan::CountClass> classes)
-    : terms_(std::move(terms)), classes_(std::move(classes)), counters_(classes_.size()) {
+Objective::Objective(std::vector<plan::LossTerm> terms, std::vector<plan::CountClass> classes, int64_t ranks)
+    : terms_(std::move(terms)), classes_(std::move(classes)), counters_(classes_.size()), ranks_(ranks) {
   if (terms_.empty()) throw Error(ErrorKind::internal, "a plan without a loss term");
   for (const plan::LossTerm& term : terms_) {
     if (term.count_class < 0 || static_cast<size_t>(term.count_class) >= classes_.size()) {
@@ -54,8 +54,8 @@ double Objective::divisor(size_t count_class, const Counts& window) const {
   if (rule.unit == CountUnit::constant) return rule.constant;
   if (rule.unit == CountUnit::window) return 1;
   if (!rule.at_least) return window[count_class];
-  const auto ranks = [](std::string_view name) {
-    return name == "ranks" ? std::optional<double>(1) : std::nullopt;
+  const auto ranks = [this](std::string_view name) {
+    return name == "ranks" ? std::optional<double>(static_cast<double>(ranks_)) : std::nullopt;
   };
   const std::optional<double> least = plan::evaluate(*rule.at_least, ranks);
   if (!least)

@@ -17,7 +17,7 @@ void add(Counts& total, const Counts& part);
 class Objective {
  public:
   /// Throws loop::Error (findings) for a loss that does not exist or does not understand its arguments.
-  Objective(std::vector<plan::LossTerm> terms, std::vector<plan::CountClass> classes);
+  Objective(std::vector<plan::LossTerm> terms, std::vector<plan::CountClass> classes, int64_t ranks = 1);
 
   const std::vector<plan::LossTerm>& terms() const { return terms_; }
   const std::vector<plan::CountClass>& classes() const { return classes_; }
@@ -54,6 +54,7 @@ class Objective {
   std::vector<plan::CountClass> classes_;
   std::vector<std::unique_ptr<Loss>> losses_;  // one per term
   std::vector<const Loss*> counters_;          // one per class
+  int64_t ranks_;
 };
 
 }  // namespace loop::engine

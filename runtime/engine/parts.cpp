@@ -3,7 +3,9 @@
 #include <set>
 
 #include "loop/error.h"
+#include "runtime/distributed/replicas.h"
 #include "runtime/engine/random.h"
+#include "runtime/plan/json.h"
 
 namespace loop::engine {
 
@@ -18,7 +20,8 @@ int64_t context_of(const plan::Component& model) {
   return found != model.args.end() && found->is_number() ? found->get<int64_t>() : 0;
 }
 
-data::WindowFormerOptions former_options(const plan::Plan& plan, const Source& train) {
+data::WindowFormerOptions former_options(const plan::Plan& plan, const Source& train,
+                                         const distributed::Communicator& ranks) {
   data::WindowFormerOptions options;
   options.size_samples = train.size();
   options.seed = plan.seed;
@@ -27,12 +30,40 @@ data::WindowFormerOptions former_options(const plan::Plan& plan, const Source& t
   options.short_policy = plan.data.short_policy;
   options.window = plan.window.size;
   options.tail = plan.window.tail.value_or(plan::Tail::flush);
-  options.ranks = plan.ranks.value_or(1);
+  // One process that looks at a plan for several ranks counts as they would.
+  options.ranks = ranks.size() > 1 ? ranks.size() : plan.ranks.value_or(1);
+  options.rank = ranks.rank();
   options.tokens = [&train, ignore = ignored_target(plan)](int64_t sample) {
     return train.counted(sample, ignore);
   };
   options.positions = [&train](int64_t sample) { return train.positions(sample); };
   return options;
+}
+
+/// Ranks that train different things would not notice: their gradients may well have the same size.
+void require_same_start(const Parts& parts) {
+  plan::Plan plan = parts.plan;
+  plan.base_dir.clear();  // machines may keep the spec in different folders
+  plan.spec_files.clear();
+  const std::hash<std::string> hash;
+  distributed::require_equal(*parts.ranks, hash(plan::plan_hash(plan)), "the plan",
+                             "start every rank with the same spec and the same --set");
+  distributed::require_equal(*parts.ranks, static_cast<uint64_t>(parts.train().size()),
+                             "the size of the training source", "give every rank the same data");
+  distributed::require_equal(*parts.ranks, static_cast<uint64_t>(parts.parameters->trainable_elements()),
+                             "the number of trainable parameters",
+                             "give every rank the same data and the same build of the model");
+  std::vector<distributed::NamedTensor> tensors;
+  for (const auto& group : parts.parameters->groups())
+    tensors.push_back({"group " + group.name, group.parameters});
+  for (const auto& item : parts.model->named_parameters()) {
+    const bool frozen = item.value().defined() && !item.value().requires_grad();
+    if (frozen) tensors.push_back({item.key(), item.value()});
+  }
+  for (const auto& item : parts.model->named_buffers()) {
+    if (item.value().defined()) tensors.push_back({item.key(), item.value()});
+  }
+  distributed::share_from_first(*parts.ranks, tensors);
 }
 
 }  // namespace
@@ -59,16 +90,19 @@ Sources make_sources(const plan::Plan& plan, const std::filesystem::path& data_d
   return sources;
 }
 
-Parts assemble(plan::Plan plan, Sources sources) {
+Parts assemble(plan::Plan plan, Sources sources, std::shared_ptr<distributed::Communicator> ranks) {
   Parts parts;
+  parts.ranks = std::move(ranks);
   parts.plan = std::move(plan);
   parts.sources = std::move(sources);
   start_stream(parts.plan.seed, Stream::initialisation, 0);
   parts.model = make_model(parts.plan.model, parts.train().info());
   parts.parameters =
       std::make_unique<gradients::Parameters>(parts.model, parts.plan.groups, dtype_of(parts.plan));
-  parts.objective = std::make_unique<Objective>(parts.plan.terms, parts.plan.count_classes);
-  parts.former = former_options(parts.plan, parts.train());
+  parts.objective =
+      std::make_unique<Objective>(parts.plan.terms, parts.plan.count_classes, parts.ranks->size());
+  parts.former = former_options(parts.plan, parts.train(), *parts.ranks);
+  require_same_start(parts);
   return parts;
 }
 

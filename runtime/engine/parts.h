@@ -10,6 +10,7 @@
 #include "loop/model.h"
 #include "loop/source.h"
 #include "runtime/data/window_former.h"
+#include "runtime/distributed/communicator.h"
 #include "runtime/engine/objective.h"
 #include "runtime/gradients/parameters.h"
 #include "runtime/plan/plan.h"
@@ -20,6 +21,7 @@ using Sources = std::map<std::string, std::unique_ptr<Source>>;
 
 struct Parts {
   plan::Plan plan;
+  std::shared_ptr<distributed::Communicator> ranks = distributed::alone();
   Sources sources;
   std::shared_ptr<Model> model;
   std::unique_ptr<gradients::Parameters> parameters;
@@ -34,8 +36,10 @@ struct Parts {
 Sources make_sources(const plan::Plan& plan, const std::filesystem::path& data_dir);
 
 /// Throws loop::Error (findings) for what does not fit together: unknown names, groups that are no partition,
-/// a metric that does not exist.
-Parts assemble(plan::Plan plan, Sources sources);
+/// a metric that does not exist; and (distributed) for ranks that do not start with the same plan and data.
+/// Every rank starts with rank 0's parameters and buffers.
+Parts assemble(plan::Plan plan, Sources sources,
+               std::shared_ptr<distributed::Communicator> ranks = distributed::alone());
 
 /// The target value that is not counted as a token: that of the first class in tokens, else of the first
 /// class.

@@ -16,10 +16,11 @@ uint64_t mix(uint64_t value) {
 
 }  // namespace
 
-void start_stream(uint64_t seed, Stream stream, uint64_t index) {
+void start_stream(uint64_t seed, Stream stream, uint64_t index, int64_t rank) {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const std::lock_guard<std::mutex> lock(generator.mutex());
-  generator.set_current_seed(mix(mix(mix(seed) ^ static_cast<uint64_t>(stream)) ^ index));
+  const uint64_t of_rank0 = mix(mix(mix(seed) ^ static_cast<uint64_t>(stream)) ^ index);
+  generator.set_current_seed(rank == 0 ? of_rank0 : mix(of_rank0 ^ static_cast<uint64_t>(rank)));
 }
 
 RandomStateGuard::RandomStateGuard() {

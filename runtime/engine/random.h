@@ -14,8 +14,8 @@ enum class Stream : uint64_t {
   evaluation = 3,      // index: evaluations before this one
 };
 
-/// Starts LibTorch's generator at the beginning of a stream.
-void start_stream(uint64_t seed, Stream stream, uint64_t index);
+/// Starts LibTorch's generator at the beginning of a stream. Every rank has its own.
+void start_stream(uint64_t seed, Stream stream, uint64_t index, int64_t rank = 0);
 
 /// Gives the generator its state back at the end of the scope.
 class RandomStateGuard {

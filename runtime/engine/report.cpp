@@ -8,28 +8,19 @@ namespace loop::engine {
 
 namespace {
 
-/// Σℓ of every term over the window.
-std::vector<double> term_sums(const WindowState& state, size_t terms) {
-  std::vector<double> sums(terms);
-  for (const MicroLosses& losses : state.losses) {
-    for (size_t t = 0; t < terms; ++t) sums[t] += losses.values[t].item<double>();
-  }
-  return sums;
-}
-
 /// Counted units as metrics call them: N where the objective counts tokens, else the targets the source
 /// counts.
-double effective_tokens(const Objective& objective, const WindowState& state) {
+double effective_tokens(const Objective& objective, const WindowState& state, const Counts& counts) {
   for (const plan::LossTerm& term : objective.terms()) {
     const auto count_class = static_cast<size_t>(term.count_class);
-    if (objective.classes()[count_class].unit == plan::CountUnit::tokens) return state.counts[count_class];
+    if (objective.classes()[count_class].unit == plan::CountUnit::tokens) return counts[count_class];
   }
   return static_cast<double>(state.totals.tokens);
 }
 
 void add_losses(const Objective& objective, const WindowState& state, telemetry::UpdateRecord& record) {
   const auto& terms = objective.terms();
-  const std::vector<double> sums = term_sums(state, terms.size());
+  const std::vector<double>& sums = state.term_sums;
   double total = 0;
   bool counted = false;
   for (size_t t = 0; t < terms.size(); ++t) {
@@ -54,7 +45,8 @@ telemetry::UpdateRecord make_record(const Parts& parts, const Clocks& clocks, co
   record.epoch = clocks.epochs;
   record.micro_batches = state.micro_batches;
   record.samples = window.samples;
-  record.local_effective_tokens = record.global_effective_tokens = effective_tokens(*parts.objective, state);
+  record.local_effective_tokens = effective_tokens(*parts.objective, state, state.rank_counts);
+  record.global_effective_tokens = effective_tokens(*parts.objective, state, state.counts);
   record.physical_tokens = state.positions;
   if (!result.empty) add_losses(*parts.objective, state, record);
   record.grad_norm = state.norm;
@@ -64,6 +56,8 @@ telemetry::UpdateRecord make_record(const Parts& parts, const Clocks& clocks, co
   record.learning_rates = state.learning_rates;
   record.tail = window.tail;
   record.lost_samples = window.lost_samples;
+  record.collectives = state.collectives;
+  record.collective_bytes = state.collective_bytes;
   record.peak_memory_bytes = telemetry::peak_memory_bytes();
   record.seconds = clocks.seconds;
   return record;
@@ -82,6 +76,7 @@ telemetry::RunStart make_start(const Parts& parts, std::optional<int64_t> planne
   start.train_samples = parts.train().size();
   start.trainable_parameters = parts.parameters->trainable_elements();
   start.parameters = start.trainable_parameters + parts.parameters->frozen_elements();
+  start.ranks = parts.ranks->size();
   start.micro_batch_samples = plan.data.micro_batch_samples;
   start.window = to_text(plan.window.size);
   start.planned_updates = planned_updates;

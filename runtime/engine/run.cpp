@@ -50,11 +50,12 @@ telemetry::RunEnd make_end(const Trainer& trainer, const fs::path& folder) {
 
 }  // namespace
 
-int run(const plan::Plan& plan, const RunOptions& options) {
-  refuse_unavailable(plan);
-  Parts parts = assemble(plan, make_sources(plan, options.data_dir));
-  telemetry::Sinks sinks;
-  Trainer trainer(parts, sinks);
+namespace {
+
+/// The folder is rank 0's; the others report nothing and write nothing.
+fs::path open_records(const Parts& parts, const Trainer& trainer, const RunOptions& options,
+                      telemetry::Sinks& sinks) {
+  const plan::Plan& plan = parts.plan;
   const fs::path folder = make_run_directory(plan, options.out);
   add_sinks(sinks, plan, options, folder);
 
@@ -70,14 +71,26 @@ int run(const plan::Plan& plan, const RunOptions& options) {
     for (const std::string& note : source->info().notes) sinks.notice(name + ": " + note);
   }
 
+  return folder;
+}
+
+int run_on(const plan::Plan& plan, const RunOptions& options) {
   const InterruptGuard interrupts;
+  distributed::Communicator& ranks = *options.ranks;
+  refuse_unavailable(plan, ranks.size());
+  Parts parts = assemble(plan, make_sources(plan, options.data_dir), options.ranks);
+  telemetry::Sinks sinks;
+  Trainer trainer(parts, sinks);
+  const bool first = ranks.rank() == 0;
+  const fs::path folder = first ? open_records(parts, trainer, options, sinks) : fs::path();
   try {
     const Ending ending = trainer.run([&interrupts] { return interrupts.requested(); });
     telemetry::RunEnd end = make_end(trainer, folder);
     end.status = ending.interrupted ? "interrupted" : "done";
     end.reason = ending.reason;
     end.discarded_micro_batches = ending.discarded_micro_batches;
-    end.parameters_file = write_parameters(plan, *parts.model, trainer.averages(), folder).string();
+    if (first)
+      end.parameters_file = write_parameters(plan, *parts.model, trainer.averages(), folder).string();
     sinks.end(end);
     return ending.interrupted ? kInterruptedExitCode : 0;
   } catch (const std::exception& error) {
@@ -85,6 +98,22 @@ int run(const plan::Plan& plan, const RunOptions& options) {
     end.status = "failed";
     end.reason = reason(error);
     sinks.end(end);
+    throw;
+  }
+}
+
+}  // namespace
+
+int run(const plan::Plan& plan, const RunOptions& options) {
+  try {
+    return run_on(plan, options);
+  } catch (const distributed::RemoteError&) {
+    throw;  // the rank that failed has told everybody
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::distributed) options.ranks->announce(error);
+    throw;
+  } catch (const std::exception& error) {
+    options.ranks->announce(Error(ErrorKind::internal, reason(error)));
     throw;
   }
 }

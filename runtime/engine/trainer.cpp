@@ -5,6 +5,7 @@
 #include <set>
 
 #include "loop/error.h"
+#include "runtime/distributed/replicas.h"
 #include "runtime/engine/horizon.h"
 #include "runtime/engine/report.h"
 
@@ -14,6 +15,11 @@ namespace {
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::vector<plan::Trigger> every_updates(int64_t updates) {
+  if (updates <= 0) return {};
+  return {{plan::Clock::updates, static_cast<double>(updates)}};
 }
 
 }  // namespace
@@ -28,7 +34,8 @@ Trainer::Trainer(Parts& parts, telemetry::Sink& sink)
       planned_updates_(engine::planned_updates(parts.plan, parts.former)),
       stop_(parts.plan.stop),
       nonfinite_(parts.plan.nonfinite),
-      log_every_(parts.plan.log.every) {
+      log_every_(parts.plan.log.every),
+      replicas_every_(every_updates(parts.plan.check_replicas_updates)) {
   if (!planned_updates_ && reads_horizon(parts.plan)) {
     throw Error(
         ErrorKind::findings, "`horizon` is used, but `stop` gives no bound that can be counted",
@@ -36,7 +43,7 @@ Trainer::Trainer(Parts& parts, telemetry::Sink& sink)
   }
   windows_ = std::make_unique<WindowRunner>(parts.plan, parts.train(), *parts.model, *parts.parameters,
                                             *parts.objective, steps_, averages_, clocks_,
-                                            planned_updates_.value_or(-1));
+                                            planned_updates_.value_or(-1), *parts.ranks);
   for (const plan::Evaluation& evaluation : parts.plan.evaluations) {
     evaluations_.push_back({Evaluator(evaluation, parts_, averages_), Every(evaluation.every), std::nullopt});
   }
@@ -59,12 +66,35 @@ void Trainer::count_seconds() {
   clocks_.seconds = steady_seconds() - begun_seconds_;
 }
 
+/// Ranks gather running statistics of their own; before anybody reads them they become one.
+void Trainer::average_buffers() {
+  distributed::average_buffers(*parts_.ranks, parts_.model->buffers());
+  distributed::average_buffers(*parts_.ranks, averages_.buffers());
+}
+
+void Trainer::check_replicas() const {
+  if (parts_.ranks->size() == 1) return;
+  std::vector<distributed::NamedTensor> tensors;
+  for (const gradients::ParameterGroup& group : parts_.parameters->groups()) {
+    for (const gradients::Slot& slot : group.slots)
+      tensors.push_back({"parameter " + slot.name, slot.parameter});
+    for (size_t s = 0; s < group.states.size(); ++s) {
+      tensors.push_back(
+          {"optimizer state " + std::to_string(s + 1) + " of group " + group.name, group.states[s]});
+    }
+  }
+  distributed::check_replicas(*parts_.ranks, tensors, clocks_.updates);
+}
+
 Ending Trainer::run(const std::function<bool()>& interrupted) {
   begun_seconds_ = steady_seconds();
   parts_.model->train();
   Ending ending;
+  const bool alone = parts_.ranks->size() == 1;
+  windows_->on_flags([&] { return RankFlags{interrupted(), steady_seconds() - begun_seconds_}; });
   const auto interrupt = [&] {
-    ending.interrupted = interrupted();
+    // Ranks stop together: at the window after which all of them know.
+    ending.interrupted = alone ? interrupted() : interrupted_;
     if (ending.interrupted) ending.reason = "interrupted";
     return ending.interrupted;
   };
@@ -88,6 +118,8 @@ Ending Trainer::run(const std::function<bool()>& interrupted) {
     }
   }
   write_pending_line();
+  average_buffers();
+  check_replicas();
   if (ending.interrupted) return ending;
   for (Scheduled& scheduled : evaluations_) {
     const bool done = scheduled.last_update == clocks_.updates;
@@ -124,9 +156,15 @@ void Trainer::run_window(const data::WindowPlan& window) {
   const double before = steady_seconds();
   const WindowResult result = windows_->run(window, [this] { return batches_.next(); });
   count_seconds();
+  if (parts_.ranks->size() > 1) {
+    clocks_.seconds = result.state.seconds;
+    interrupted_ = interrupted_ || result.state.interrupted;
+    parts_.ranks->training_begins();
+  }
   report(make_record(parts_, clocks_, window, result), window, steady_seconds() - before);
   if (!result.empty && result.state.stepped)
     nonfinite_.finished(result.applied, clocks_.updates, result.skipped);
+  if (!replicas_every_.empty() && replicas_every_.fires(clocks_)) check_replicas();
 }
 
 void Trainer::report(telemetry::UpdateRecord record, const data::WindowPlan& window, double seconds) {
@@ -153,11 +191,15 @@ void Trainer::write_pending_line() {
 }
 
 bool Trainer::evaluate(Scheduled& scheduled, const std::function<bool()>& interrupted) {
+  average_buffers();
   const auto record = scheduled.evaluator.run(clocks_, interrupted);
-  if (!record) return false;
+  if (!record) {
+    interrupted_ = true;
+    return false;
+  }
   ++clocks_.evaluations;
   scheduled.last_update = clocks_.updates;
-  count_seconds();
+  if (parts_.ranks->size() == 1) count_seconds();  // else the next window brings a time that all ranks share
   sink_.evaluation(*record);
   for (const auto& [metric, value] : record->metrics) stop_.evaluated(record->name + "." + metric, value);
   return true;

@@ -30,7 +30,8 @@ class Trainer {
   Trainer(Parts& parts, telemetry::Sink& sink);
 
   /// Runs to the end; `interrupted` is asked after every window and during evaluations. Throws loop::Error
-  /// (training) when the run cannot go on; what it reported until then has been passed to the sink.
+  /// (training) when the run cannot go on, (distributed) when ranks are lost or no longer agree; what it
+  /// reported until then has been passed to the sink.
   Ending run(const std::function<bool()>& interrupted);
 
   const Clocks& clocks() const { return clocks_; }
@@ -55,6 +56,8 @@ class Trainer {
   bool evaluate(Scheduled& scheduled, const std::function<bool()>& interrupted);
   void check_metrics() const;
   void count_seconds();
+  void average_buffers();
+  void check_replicas() const;
 
   Parts& parts_;
   telemetry::Sink& sink_;
@@ -71,6 +74,8 @@ class Trainer {
   StopConditions stop_;
   NonfinitePolicy nonfinite_;
   Every log_every_;
+  Every replicas_every_;
+  bool interrupted_ = false;  // a rank was asked to stop, as all ranks know
 
   double begun_seconds_ = 0;
   bool first_line_written_ = false;

@@ -32,9 +32,10 @@ void UpdateOperations::measure(WindowState& window) {
   const double norm = parameters_.gradient_norm({});
   if (!window.norm) window.norm = norm;
   window.known_finite = std::isfinite(norm);
-  if (window.known_finite) return;
-  const gradients::NonfiniteReport report = parameters_.first_nonfinite();
-  window.known_finite = !report;  // finite elements can have a norm outside FP64's range
+  gradients::NonfiniteReport report;
+  if (!window.known_finite) report = parameters_.first_nonfinite();
+  // Finite elements can have a norm outside FP64's range.
+  window.known_finite = ranks_.all_finite(!report, window);
   if (report && !window.nonfinite) window.nonfinite = Nonfinite{report.parameter, std::nullopt};
 }
 
@@ -54,14 +55,16 @@ void UpdateOperations::normalize(WindowState& window) {
   if (objective_.terms_share_one_class()) {
     const double count =
         objective_.divisor(static_cast<size_t>(objective_.terms().front().count_class), window.counts);
-    scale(1 / count, window);
+    const bool mean =
+        window.reduced_by.value_or(next_reduction_.value_or(plan::ReduceMode::sum)) == plan::ReduceMode::mean;
+    scale((mean ? static_cast<double>(ranks_.ranks().size()) : 1) / count, window);
     return;
   }
   throw Error(ErrorKind::internal, "`normalize` with several count classes: no single factor is right");
 }
 
 void UpdateOperations::scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro) {
-  scale(evaluate(factor, factor_values(window, micro), objective_), window);
+  scale(evaluate(factor, factor_values(window, micro, ranks_.ranks().size()), objective_), window);
 }
 
 void UpdateOperations::clip_norm(const plan::Operation& clip, WindowState& window,
@@ -86,7 +89,8 @@ void UpdateOperations::clip_value(const plan::Operation& clip, WindowState& wind
 
 void UpdateOperations::step(const plan::Operation& step, WindowState& window, const plan::Lookup& lookup) {
   if (!window.step_verdict) {
-    if (!window.known_finite || !window.norm) measure(window);
+    const bool own_gradient = ranks_.ranks().size() > 1 && !window.reduced;
+    if (!window.known_finite || !window.norm || own_gradient) measure(window);
     window.step_verdict = window.known_finite;
   }
   window.stepped = true;

@@ -11,12 +11,20 @@ namespace loop::engine {
 class UpdateOperations {
  public:
   UpdateOperations(gradients::Parameters& parameters, const Objective& objective, const Steps& steps,
-                   Averages& averages, Clocks& clocks)
-      : parameters_(parameters), objective_(objective), steps_(steps), averages_(averages), clocks_(clocks) {}
+                   Averages& averages, Clocks& clocks, RankSync& ranks,
+                   std::optional<plan::ReduceMode> next_reduction)
+      : parameters_(parameters),
+        objective_(objective),
+        steps_(steps),
+        averages_(averages),
+        clocks_(clocks),
+        ranks_(ranks),
+        next_reduction_(next_reduction) {}
 
   /// Divides by the loss scale, 1 without fp16, and notes whether the gradient is finite.
   void unscale(WindowState& window);
-  /// Multiplies by W/N: W = 1 with one process. Throws loop::Error (internal) with several count classes.
+  /// Multiplies by W/N: W is the number of ranks if the nearest reduction before it is a mean (with none, the
+  /// next one), else 1. Throws loop::Error (internal) with several count classes.
   void normalize(WindowState& window);
   void scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro);
   /// A gradient that is not finite is left as it is: `step` will refuse it, and the report still finds the
@@ -43,6 +51,8 @@ class UpdateOperations {
   const Steps& steps_;
   Averages& averages_;
   Clocks& clocks_;
+  RankSync& ranks_;
+  std::optional<plan::ReduceMode> next_reduction_;  // the first that the plan's update block holds
 };
 
 }  // namespace loop::engine

@@ -24,16 +24,18 @@ std::optional<double> count(std::string_view name, const Objective& objective, c
   if (!count_class) return std::nullopt;
   const std::string_view scope = name.substr(dot + 1);
   if (scope == "micro" && micro) return micro->counts[*count_class];
-  if ((scope == "global" || scope == "rank") && window.counts_complete) return window.counts[*count_class];
+  if (!window.counts_complete) return std::nullopt;
+  if (scope == "global") return window.counts[*count_class];
+  if (scope == "rank") return window.rank_counts[*count_class];
   return std::nullopt;
 }
 
 }  // namespace
 
 plan::Lookup variables(const Clocks& clocks, const Objective& objective, const WindowState& window,
-                       const MicroState* micro) {
-  return [of_clocks = clocks.lookup(window.horizon), &objective, &window,
-          micro](std::string_view name) -> std::optional<double> {
+                       const MicroState* micro, int64_t ranks) {
+  return [of_clocks = clocks.lookup(window.horizon), &objective, &window, micro,
+          ranks](std::string_view name) -> std::optional<double> {
     if (const auto value = of_clocks(name)) return value;
     if (name == "finite") {
       const auto finite = window.finite();
@@ -41,7 +43,7 @@ plan::Lookup variables(const Clocks& clocks, const Objective& objective, const W
     }
     if (name == "first" && micro) return micro->first;
     if (name == "last" && micro) return micro->last;
-    if (name == "ranks") return 1;
+    if (name == "ranks") return static_cast<double>(ranks);
     if (name == "micro_batches.counted") return static_cast<double>(window.micro_batches);
     return count(name, objective, window, micro);
   };

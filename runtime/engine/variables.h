@@ -10,7 +10,7 @@ namespace loop::engine {
 /// micro-batch; UNIT.global and UNIT.rank ("tokens.global") once the window's counts are known, UNIT.micro
 /// inside a micro-batch; `micro_batches.counted` and `ranks`. The references must outlive the lookup.
 plan::Lookup variables(const Clocks& clocks, const Objective& objective, const WindowState& window,
-                       const MicroState* micro);
+                       const MicroState* micro, int64_t ranks = 1);
 
 /// True when an expression reads a count of the window.
 bool reads_window_count(const plan::Expression& expression);

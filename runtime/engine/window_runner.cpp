@@ -17,6 +17,15 @@ void collect_targets(const std::vector<plan::Operation>& operations, plan::OpKin
   }
 }
 
+/// The first reduction that a block holds.
+std::optional<plan::ReduceMode> first_reduction(const std::vector<plan::Operation>& operations) {
+  for (const plan::Operation& operation : operations) {
+    if (operation.kind == plan::OpKind::reduce) return operation.reduce_mode;
+    if (const auto inner = first_reduction(operation.body)) return inner;
+  }
+  return std::nullopt;
+}
+
 /// Running statistics and the like, which a forward pass changes: a skipped update must not keep what it did
 /// to them.
 class Buffers {
@@ -37,7 +46,8 @@ class Buffers {
 
 WindowRunner::WindowRunner(const plan::Plan& plan, const Source& train, Model& model,
                            gradients::Parameters& parameters, const Objective& objective, const Steps& steps,
-                           Averages& averages, Clocks& clocks, int64_t horizon)
+                           Averages& averages, Clocks& clocks, int64_t horizon,
+                           distributed::Communicator& ranks)
     : plan_(plan),
       train_(train),
       model_(model),
@@ -46,9 +56,11 @@ WindowRunner::WindowRunner(const plan::Plan& plan, const Source& train, Model& m
       averages_(averages),
       clocks_(clocks),
       horizon_(horizon),
-      micro_operations_(model, objective),
-      update_operations_(parameters, objective, steps, averages, clocks),
-      interpreter_(micro_operations_, update_operations_, objective, clocks),
+      ranks_(plan, parameters, objective, ranks),
+      micro_operations_(model, objective, ranks_),
+      update_operations_(parameters, objective, steps, averages, clocks, ranks_,
+                         first_reduction(plan.update)),
+      interpreter_(micro_operations_, update_operations_, objective, clocks, ranks_),
       counts_ahead_(needs_counts_ahead(plan.micro)) {
   for (const auto* block : {&plan.micro, &plan.update}) {
     collect_targets(*block, plan::OpKind::tick, written_ticks_);
@@ -65,7 +77,7 @@ WindowState WindowRunner::open(const data::WindowPlan& window) const {
       data::window_size_at(size, size.ramp ? clocks_.value(size.ramp->over_clock) : 0);
   state.totals = {window.samples, window.tokens, state.micro_batches, window.epochs_after};
   state.horizon = horizon_;
-  state.counts = objective_.no_counts();
+  state.rank_counts = state.counts = objective_.no_counts();
   return state;
 }
 
@@ -98,18 +110,22 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
   WindowResult result;
   WindowState& state = result.state;
   state = open(window);
+  const distributed::CollectiveLog::Totals before = ranks_.ranks().traffic();
   parameters_.clear_touched();
   Buffers buffers(model_);
-  start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number));
+  start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number), ranks_.ranks().rank());
   if (counts_ahead_) {
-    state.counts = count_ahead(window, state);
+    state.rank_counts = count_ahead(window, state);
+    state.counts = ranks_.sum_counts(state.rank_counts);
     state.counts_complete = true;
   }
   for (size_t k = 0; k < window.micro.size(); ++k) {
     const Batch batch = next_batch();
-    run_micro_batch(k, batch, state);
     state.positions += batch.positions;
+    run_micro_batch(k, batch, state);
   }
+  ranks_.finish();
+  ranks_.agree(state);
   state.counts_complete = true;
   result.empty = objective_.empty(state.counts);
   if (result.empty) {
@@ -129,6 +145,9 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
     trace(window, state);
     buffers.restore();
   }
+  const distributed::CollectiveLog::Totals after = ranks_.ranks().traffic();
+  state.collectives = after.collectives - before.collectives;
+  state.collective_bytes = after.bytes - before.bytes;
   finish(result);
   return result;
 }
@@ -136,18 +155,24 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
 void WindowRunner::trace(const data::WindowPlan& window, WindowState& state) {
   if (!state.nonfinite) state.nonfinite.emplace();
   std::optional<size_t>& culprit = state.nonfinite->micro_batch;
-  if (window.micro.size() == 1) {
+  if (window.micro.size() == 1 && ranks_.ranks().size() == 1) {
     culprit = 0;
     return;
   }
   culprit = bad_loss(state);
-  if (culprit || !repeatable(plan_.micro)) return;
-  start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number));
+  if (!culprit && repeatable(plan_.micro)) culprit = look_again(window, state);
+  ranks_.agree_on_culprit(*state.nonfinite, state.micro_batches);
+}
+
+std::optional<size_t> WindowRunner::look_again(const data::WindowPlan& window, const WindowState& state) {
+  const RankSync::Local local(ranks_);
+  start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number), ranks_.ranks().rank());
   WindowState again = open(window);
+  again.rank_counts = state.rank_counts;
   again.counts = state.counts;
   again.counts_complete = true;
-  culprit = bad_gradient(parameters_, window.micro.size(),
-                         [&](size_t k) { run_micro_batch(k, collate(window.micro[k]), again); });
+  return bad_gradient(parameters_, window.micro.size(),
+                      [&](size_t k) { run_micro_batch(k, collate(window.micro[k]), again); });
 }
 
 void WindowRunner::finish(WindowResult& result) {
@@ -163,7 +188,7 @@ void WindowRunner::finish(WindowResult& result) {
   if (result.applied) {
     for (const plan::Average& average : plan_.averages) {
       if (written_averages_.contains(average.name)) continue;
-      averages_.update(average.name, variables(clocks_, objective_, state, nullptr));
+      averages_.update(average.name, variables(clocks_, objective_, state, nullptr, ranks_.ranks().size()));
     }
   }
   for (const auto& [clock, spelling] : plan::spellings(plan::Clock{})) {

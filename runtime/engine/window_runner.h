@@ -25,11 +25,14 @@ class WindowRunner {
   /// Everything must outlive it. `horizon`: planned updates, negative when unknown.
   WindowRunner(const plan::Plan& plan, const Source& train, Model& model, gradients::Parameters& parameters,
                const Objective& objective, const Steps& steps, Averages& averages, Clocks& clocks,
-               int64_t horizon);
+               int64_t horizon, distributed::Communicator& ranks = *distributed::alone());
 
   /// `next_batch` gives the window's micro-batches in order. Advances the clocks and averages that the plan
   /// does not advance itself. Throws loop::Error (training) for an empty window under `empty = error`.
   WindowResult run(const data::WindowPlan& window, const std::function<Batch()>& next_batch);
+
+  /// What this rank tells the others with every window.
+  void on_flags(std::function<RankFlags()> flags) { ranks_.on_flags(std::move(flags)); }
 
   /// Called between the last micro-batch and the first update operation, with the accumulated gradient in
   /// place.
@@ -40,6 +43,7 @@ class WindowRunner {
   Counts count_ahead(const data::WindowPlan& window, const WindowState& state) const;
   void run_micro_batch(size_t index, const Batch& batch, WindowState& state);
   void trace(const data::WindowPlan& window, WindowState& state);
+  std::optional<size_t> look_again(const data::WindowPlan& window, const WindowState& state);
   void finish(WindowResult& result);
   Batch collate(const data::MicroBatchPlan& micro) const {
     return train_.collate(micro.samples, micro.padding_rows);
@@ -53,6 +57,7 @@ class WindowRunner {
   Averages& averages_;
   Clocks& clocks_;
   int64_t horizon_;
+  RankSync ranks_;
   MicroOperations micro_operations_;
   UpdateOperations update_operations_;
   Interpreter interpreter_;

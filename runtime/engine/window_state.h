@@ -20,9 +20,11 @@ struct MicroState {
   bool first = false;
   bool last = false;
   const Batch* batch = nullptr;
-  Counts counts;          // n_rk
-  torch::Tensor outputs;  // undefined before `forward`
-  torch::Tensor loss;     // undefined before `loss`
+  std::optional<plan::SyncOn> sync_scope;  // of the `sync_on` around the current operation
+  bool synchronises = false;               // decided where `forward` stood
+  Counts counts;                           // n_rk
+  torch::Tensor outputs;                   // undefined before `forward`
+  torch::Tensor loss;                      // undefined before `loss`
   bool backward_done = false;
 };
 
@@ -36,6 +38,7 @@ struct MicroLosses {
 struct Nonfinite {
   std::string parameter;              // the first whose gradient went bad; empty when the gradient was finite
   std::optional<size_t> micro_batch;  // 0-based; empty when every micro-batch alone was finite
+  std::optional<int64_t> rank;        // whose micro-batch; empty with one rank
 };
 
 struct WindowState {
@@ -47,10 +50,21 @@ struct WindowState {
   int64_t horizon = -1;
 
   // what the micro-batches add
-  Counts counts;  // N of every class: of the whole window as soon as `counts_complete`
+  Counts rank_counts;  // N_r of every class: what this rank has counted so far
+  Counts counts;       // N of every class: of the whole window and all ranks as soon as `counts_complete`
   bool counts_complete = false;
   std::vector<MicroLosses> losses;  // one per `loss` that was run
   int64_t positions = 0;
+
+  // what the ranks have told each other
+  bool agreed = false;            // since the last loss and backward
+  std::vector<double> term_sums;  // Σℓ of every term over all ranks
+  int64_t collectives = 0;
+  int64_t collective_bytes = 0;
+  bool interrupted = false;  // a rank was asked to stop
+  double seconds = 0;        // rank 0's
+  bool reduced = false;      // the gradient is over all ranks since the last backward
+  std::optional<plan::ReduceMode> reduced_by;
 
   // the gradient's way to the step
   std::optional<bool> unscale_verdict;  // finite, as `unscale` found

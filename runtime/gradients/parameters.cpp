@@ -19,6 +19,7 @@ namespace loop::gradients {
 struct Parameters::Hooks {
   struct Targets {
     std::vector<Slot*> slots;
+    std::function<void(const Slot&)> observer;
   };
   std::shared_ptr<Targets> targets = std::make_shared<Targets>();
   std::vector<std::shared_ptr<void>> nodes;  // autograd holds its accumulation nodes only weakly
@@ -237,14 +238,21 @@ void Parameters::install_hooks() {
             [targets = std::weak_ptr<Hooks::Targets>(hooks_->targets), index](
                 const torch::autograd::variable_list& outputs,
                 const torch::autograd::variable_list& gradients) {
-              if (!gradients.empty() && gradients.front().defined())
-                if (const auto alive = targets.lock()) alive->slots[index]->touched = true;
+              const auto alive = targets.lock();
+              if (!alive) return outputs;
+              Slot& slot = *alive->slots[index];
+              if (!gradients.empty() && gradients.front().defined()) slot.touched = true;
+              if (alive->observer) alive->observer(slot);
               return outputs;
             }));
         hooks_->nodes.push_back(std::make_shared<decltype(node)>(node));
       }
     }
   }
+}
+
+void Parameters::on_accumulated(std::function<void(const Slot&)> observer) {
+  hooks_->targets->observer = std::move(observer);
 }
 
 ParameterGroup& Parameters::group(const std::string& name) {

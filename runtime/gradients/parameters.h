@@ -4,6 +4,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,9 @@ class Parameters {
   void zero_gradients();
   /// Called when a window starts: no backward has reached anything yet.
   void clear_touched();
+  /// `observer` is called within backward, on its thread, each time one of a slot's tensors has got what this
+  /// backward adds to it (nothing, when its gradient is absent). One at a time; null removes it.
+  void on_accumulated(std::function<void(const Slot&)> observer);
   /// Multiplies the gradients of the named groups (all when empty) by `factor`.
   void scale_gradients(const std::vector<std::string>& group_names, double factor);
   /// Euclidean norm over the named groups' touched slots, accumulated in FP64; NaN or infinite when any

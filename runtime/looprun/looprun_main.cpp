@@ -5,12 +5,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <optional>
 
 #include "loop/error.h"
+#include "runtime/distributed/error_file.h"
+#include "runtime/distributed/launch.h"
+#include "runtime/distributed/local_ranks.h"
+#include "runtime/distributed/process_group.h"
 #include "runtime/engine/facts.h"
 #include "runtime/engine/run.h"
 #include "runtime/plan/json.h"
@@ -26,10 +32,14 @@ int complain(const std::string& message, const std::string& repair, int code) {
   return code;
 }
 
-loop::plan::Plan read_plan(const std::string& file) {
+std::string read_file(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw loop::Error(loop::ErrorKind::usage, "cannot read the plan " + file);
-  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+loop::plan::Plan read_plan(const std::string& file) {
+  const std::string text = read_file(file);
   const auto document = loop::plan::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) {
     throw loop::Error(loop::ErrorKind::usage, file + " is not a plan: it is no JSON document",
@@ -51,6 +61,21 @@ void set_threads() {
                       "give a number of threads from 1 on");
   }
   at::set_num_threads(static_cast<int>(threads));
+}
+
+/// Ranks of one machine share its processors, unless the environment decides.
+void share_threads(const loop::distributed::Launch& launch) {
+  if (launch.local_size == 1 || std::getenv("LOOP_THREADS") || std::getenv("OMP_NUM_THREADS")) return;
+  const auto share = at::get_num_threads() / static_cast<int>(launch.local_size);
+  at::set_num_threads(std::max(1, share));
+}
+
+/// `--ranks N` without a launcher: this process becomes one, and starts itself N times.
+int launch_local_ranks(int64_t ranks, const std::string& plan_file, std::vector<std::string> arguments) {
+  const std::string plan = read_file(plan_file);
+  arguments.front() = "/proc/self/exe";
+  const loop::distributed::StoreHost store;
+  return loop::distributed::run_local_ranks(arguments, ranks, store.port(), plan);
 }
 
 /// LibTorch's threads wait for each other in a busy loop: on a machine that others use too, that makes
@@ -79,10 +104,15 @@ int main(int argc, char** argv) {
   std::string plan_file;
   loop::engine::RunOptions options;
   bool facts = false, versions = false, quiet = false;
+  int64_t ranks = 0;
+  std::optional<loop::distributed::Launch> launch;
   app.add_option("--plan", plan_file, "the plan (loopc plan --json)");
   app.add_option("--out", options.out, "run directory, instead of the plan's log path");
   app.add_option("--data-dir", options.data_dir,
                  "where relative data paths start, instead of the spec's folder");
+  app.add_option("--ranks", ranks,
+                 "number of processes that train together; unset: what the environment says")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_flag("--facts", facts,
                "look at data and model, print what is known of them as JSON, and do not train");
   app.add_flag("--quiet", quiet, "show no progress");
@@ -97,11 +127,28 @@ int main(int argc, char** argv) {
     if (versions) return print_versions(), 0;
     if (plan_file.empty()) return complain("no plan given", "looprun --plan FILE", kUsage);
     if (!facts) wait_by_sleeping(argv);
+    if (!facts) launch = loop::distributed::read_launch(loop::distributed::process_environment());
+    if (launch && ranks > 0 && ranks != launch->size) {
+      return complain("--ranks " + std::to_string(ranks) + ", but " + launch->launcher + " started " +
+                          std::to_string(launch->size),
+                      "leave --ranks out under a launcher", kUsage);
+    }
+    if (!facts && !launch && ranks > 1) return launch_local_ranks(ranks, plan_file, {argv, argv + argc});
     const loop::plan::Plan plan = read_plan(plan_file);
     if (facts) return std::cout << loop::engine::facts(plan, options.data_dir).dump() << '\n', 0;
     options.progress = !quiet;
+    if (launch) {
+      share_threads(*launch);
+      const auto timeouts = loop::distributed::read_timeouts(loop::distributed::process_environment());
+      options.ranks = loop::distributed::join(*launch, timeouts, /*cuda=*/false);
+    }
     return loop::engine::run(plan, options);
+  } catch (const loop::distributed::RemoteError& error) {
+    // The rank that failed has said it itself; rank 0 repeats it, since its output is what people look at.
+    loop::distributed::write_error_file(error);
+    return launch->rank == 0 ? complain(error.what(), error.repair(), error.exit_code()) : error.exit_code();
   } catch (const loop::Error& error) {
+    loop::distributed::write_error_file(error);
     return complain(error.what(), error.repair(), error.exit_code());
   } catch (const loop::plan::PlanError& error) {
     return complain(error.what(), "make a new plan with `loopc plan --json`, or use `loopc run`", kUsage);

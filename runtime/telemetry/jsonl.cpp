@@ -93,6 +93,10 @@ void JsonlSink::update(const UpdateRecord& record) {
   json["lr"] = object(record.learning_rates);
   if (record.tail) json["tail"] = true;
   if (record.lost_samples > 0) json["lost_samples"] = record.lost_samples;
+  if (record.collectives > 0) {
+    json["collectives"] = record.collectives;
+    json["collective_bytes"] = record.collective_bytes;
+  }
   json["tokens_per_second"] = number(record.tokens_per_second);
   json["peak_memory_bytes"] = record.peak_memory_bytes;
   json["seconds"] = number(record.seconds);

@@ -50,6 +50,8 @@ struct UpdateRecord {
   Named learning_rates;           // one entry per step, named by its groups
   bool tail = false;              // the epoch ended before the window reached its size
   int64_t lost_samples = 0;       // left out between the window before and the end of this one
+  int64_t collectives = 0;        // over ranks, in this window; 0 with one rank
+  int64_t collective_bytes = 0;   // of these, per rank
   double tokens_per_second = 0;   // counted ones, since the last line
   int64_t peak_memory_bytes = 0;  // of the process
   double seconds = 0;             // of training

@@ -13,6 +13,7 @@ enum class ErrorKind {
   usage = 2,     // a file that is missing or unreadable, a malformed data file, a bad flag
   internal = 3,  // a broken invariant of ours
   training = 4,  // the run cannot go on: too many skipped updates, an empty window under `empty = error` …
+  distributed = 5,  // another rank is lost or does not answer, or the ranks no longer agree
 };
 
 /// `what()` says what happened and where; `repair()` says what to do about it.

@@ -142,16 +142,19 @@ TEST_CASE("what this build cannot do is refused by name") {
   plan::Plan plan = tiny_plan();
   engine::refuse_unavailable(plan);
   plan.amp.mode = plan::AmpMode::fp16;
-  plan.ranks = 2;
   plan.checkpoint = plan::Checkpoint{};
   plan.checkpoint->path = "c";
   try {
     engine::refuse_unavailable(plan);
     FAIL("nothing was refused");
   } catch (const Error& error) {
-    CHECK(std::string(error.what()) == "not available in this build: ranks = 2, amp = fp16, checkpoint");
+    CHECK(std::string(error.what()) == "not available in this build: amp = fp16, checkpoint");
     CHECK(error.exit_code() == 1);
   }
+  plan = tiny_plan();
+  plan.ranks = 2;
+  engine::refuse_unavailable(plan, 2);
+  CHECK_THROWS_AS(engine::refuse_unavailable(plan, 1), Error);
 }
 
 TEST_CASE("a run directory is never written over") {

@@ -1,0 +1,275 @@
+"""Several real processes train what one process trains: same parameters, losses and norms in FP64, to 1e-10.
+
+    ranks_test.py LOOPC CASE [TORCHRUN]
+"""
+import json
+import math
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+LOOPC, CASE = sys.argv[1], sys.argv[2]
+TOLERANCE = 1e-10
+ALPHABET = "abcdefgh"
+
+
+def lines(lengths):
+    """A line of n + 1 letters has n counted tokens."""
+    letter = iter(ALPHABET[(i * i + 3 * i) % 8] for i in range(100000))
+    return "".join("".join(next(letter) for _ in range(n + 1)) + "\n" for n in lengths)
+
+
+def spec(window="size = 4 samples; tail = flush", micro_batch=2, stop="3 updates", blocks="", rule="sgd(lr: 0.5, momentum: 0.9)",
+         update=None, model="gpt(layers: 1, heads: 2, width: 8, context: 16, dropout: 0.0)", loss="cross_entropy() per tokens"):
+    update = f"step {rule}" if update is None else update
+    return f"""
+use std.optimizers.sgd
+loop ranks {{
+  seed = 3
+  dtype = fp64
+  model = {model}
+  data {{
+    train = lines("lines.txt", tokenizer: char)
+    valid = lines("lines.txt", tokenizer: char)
+    micro_batch = {micro_batch} samples
+    order = sequential
+  }}
+  loss = {loss}
+  window {{ {window} }}
+  update {{ {update} }}
+  stop = {stop}
+  log {{ every = 1 updates }}
+  {blocks}
+}}
+"""
+
+
+def clean_environment(extra):
+    launched = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    environment = {k: v for k, v in os.environ.items() if k not in launched and not k.startswith(("SLURM_", "OMPI_", "TORCHELASTIC_"))}
+    return {**environment, "LOOP_THREADS": "1", **extra}
+
+
+class Run:
+    """One run of a spec in a folder of its own."""
+
+    def __init__(self, text, lengths, ranks, prefix=(), environment=None, flag=True, corpus=None, out="out"):
+        self.holder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.holder.name)
+        (self.folder / "spec.loop").write_text(text)
+        (self.folder / "lines.txt").write_text(lines(lengths) if corpus is None else corpus)
+        command = [*prefix, LOOPC, "run", "spec.loop", "--out", out]
+        if flag and ranks > 1:
+            command += ["--ranks", str(ranks)]
+        self.process = subprocess.Popen(command, cwd=self.folder, env=clean_environment(environment or {}), text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+
+    def wait(self, timeout=240):
+        self.output, self.errors = self.process.communicate(timeout=timeout)
+        self.code = self.process.returncode
+        return self
+
+    def done(self, code=0):
+        self.wait()
+        assert self.code == code, f"exit {self.code} instead of {code}\n{self.output[-1500:]}\n{self.errors[-3000:]}"
+        return self
+
+    def events(self, kind):
+        text = (self.folder / "out" / "metrics.jsonl").read_text()
+        return [event for event in map(json.loads, text.splitlines()) if event["event"] == kind]
+
+    def parameters(self):
+        data = (self.folder / "out" / "model.safetensors").read_bytes()
+        (size,) = struct.unpack("<Q", data[:8])
+        header = json.loads(data[8 : 8 + size])
+        values = []
+        for name in sorted(header):
+            if name == "__metadata__":
+                continue
+            first, last = header[name]["data_offsets"]
+            assert header[name]["dtype"] in ("F64", "I64"), header[name]
+            kind = "d" if header[name]["dtype"] == "F64" else "q"
+            values += struct.unpack(f"<{(last - first) // 8}{kind}", data[8 + size + first : 8 + size + last])
+        return values
+
+    def ranks_processes(self):
+        """The ids of the rank processes, by rank."""
+        found = {}
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0")
+                name = os.readlink(entry / "exe")
+                here = os.readlink(entry / "cwd") == str(self.folder.resolve())
+            except OSError:
+                continue
+            rank = [v[5:] for v in variables if v.startswith(b"RANK=")]
+            if here and rank and name.endswith("looprun"):
+                found[int(rank[0])] = int(entry.name)
+        return found
+
+    def wait_for_updates(self, count=2):
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            path = self.folder / "out" / "metrics.jsonl"
+            if path.exists() and path.read_text().count('"update"') >= count:
+                return
+            assert self.process.poll() is None, self.process.communicate()
+            time.sleep(0.05)
+        raise AssertionError("no update was logged")
+
+
+def distance(a, b):
+    assert len(a) == len(b)
+    return math.sqrt(sum((x - y) ** 2 for x, y in zip(a, b)) / sum(y * y for y in b))
+
+
+def same(run, reference, what):
+    far = distance(run.parameters(), reference.parameters())
+    assert far < TOLERANCE, f"{what}: parameters differ by {far}"
+    ours, theirs = run.events("update"), reference.events("update")
+    assert len(ours) == len(theirs), what
+    for mine, other in zip(ours, theirs):
+        for key in ("loss", "grad_norm", "global_effective_tokens", "samples", "optimizer_step", "applied", "epoch"):
+            a, b = mine[key], other[key]
+            equal = a == b or (isinstance(a, float) and math.isclose(a, b, rel_tol=1e-9))
+            assert equal, f"{what}: {key} is {a}, with one process {b}"
+    evaluations = run.events("evaluation"), reference.events("evaluation")
+    assert len(evaluations[0]) == len(evaluations[1]), what
+    print(f"{what}: {far:.1e}")
+
+
+def exact():
+    """Counts of ranks (2, 6), (1, 9), (0, 12), ragged ones; any micro-batch; R = 1 … 4."""
+    evaluation = "evaluate held_out { on = valid; every = 1 updates; metrics = [loss] }"
+    cases = [
+        ("2 and 6", [2, 6] * 3, "size = 2 samples; tail = flush", 1, (2,)),
+        ("1 and 9", [1, 9] * 3, "size = 2 samples; tail = flush", 1, (2, 3)),
+        ("0 and 12", [12] * 3, "size = 1 samples; tail = flush", 1, (2, 4)),
+        ("ragged, samples", [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3], "size = 5 samples; tail = flush", 2, (2, 3, 4)),
+        ("ragged, tokens", [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3], "size = 14 tokens; tail = flush", 1, (2, 3)),
+        ("ragged, carry", [5, 1, 7, 3, 2, 9, 4], "size = 3 samples; tail = carry", 2, (3,)),
+    ]
+    for name, lengths, window, micro_batch, sizes in cases:
+        text = spec(window, micro_batch, blocks=evaluation)
+        reference = Run(text, lengths, 1).done()
+        for ranks in sizes:
+            same(Run(text, lengths, ranks).done(), reference, f"{name}, R = {ranks}")
+
+
+def reductions():
+    """sync and reduce in all their spellings are one gradient; several count classes; drop."""
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6]
+    reference = Run(spec("size = 5 samples; tail = flush", 1), lengths, 1).done()
+    for extra in ("sync = every", "reduce = mean", "sync = every; reduce = mean", "sync = manual", "sync = manual; reduce = mean"):
+        text = spec(f"size = 5 samples; tail = flush; {extra}", 1)
+        same(Run(text, lengths, 2).done(), reference, extra)
+    loss = """{
+    main = cross_entropy() per tokens
+    z = 0.1 * z_loss() per samples
+  }"""
+    for extra in ("", "; reduce = mean"):
+        text = spec("size = 5 samples; tail = flush" + extra, 1).replace("loss = cross_entropy() per tokens", "loss " + loss)
+        same(Run(text, lengths, 3).done(), Run(text, lengths, 1).done(), "two count classes" + extra)
+    text = spec("size = 4 samples; tail = drop", 1, stop="2 epochs")
+    same(Run(text, lengths, 2).done(), Run(text, lengths, 1).done(), "drop")
+
+
+def skips():
+    """A gradient that overflows is refused by all ranks, with equal clocks."""
+    text = spec("size = 4 samples; tail = flush", 1, stop="6 attempts", rule="sgd(lr: 1e200)").replace("stop =", "nonfinite { limit = 50 }\n  stop =")
+    run = Run(text, [5, 1, 7, 3, 2, 9, 4, 8], 2).done()
+    updates = run.events("update")
+    skipped = [u for u in updates if not u["applied"]]
+    assert skipped and len(updates) == 6, updates
+    assert "rank" in skipped[0]["skipped"], skipped[0]["skipped"]
+    assert updates[-1]["optimizer_step"] == sum(u["applied"] for u in updates)
+    run = Run(text.replace("limit = 50", "action = stop"), [5, 1, 7, 3, 2, 9, 4, 8], 3).done(4)
+    assert "not finite" in run.errors, run.errors
+
+
+def counts():
+    """Collectives per window: buckets and one small vector, whatever K."""
+    for size, ranks in ((2, 2), (8, 2), (9, 3)):
+        run = Run(spec(f"size = {size} samples; tail = flush", 1), [3] * 18, ranks).done()
+        for update in run.events("update"):
+            assert update["collectives"] == 2, update
+        assert run.events("start")[0]["ranks"] == ranks
+    every = Run(spec("size = 8 samples; tail = flush; sync = every", 1), [3] * 16, 2).done()
+    assert [u["collectives"] for u in every.events("update")] == [5, 5, 5]
+
+
+def stops():
+    """SIGINT to one rank ends all after their window; time is agreed."""
+    endless = spec("size = 4 samples; tail = flush", 1, stop="1000000 updates")
+    run = Run(endless, [5, 1, 7, 3, 2, 9, 4, 8], 2)
+    run.wait_for_updates()
+    os.kill(run.ranks_processes()[1], signal.SIGINT)
+    run.done(130)
+    assert run.events("end")[0]["status"] == "interrupted"
+    assert run.parameters()
+    Run(spec("size = 4 samples; tail = flush", 1, stop="2 s"), [5, 1, 7, 3, 2, 9, 4, 8], 3).done()
+
+
+def failures():
+    """A rank that is killed or stopped: the others say so and end; exit code 5."""
+    endless = spec("size = 4 samples; tail = flush", 1, stop="1000000 updates")
+    run = Run(endless, [5, 1, 7, 3, 2, 9, 4, 8], 3)
+    run.wait_for_updates()
+    os.kill(run.ranks_processes()[1], signal.SIGKILL)
+    begun = time.monotonic()
+    run.done(5)
+    print(f"killed: {time.monotonic() - begun:.1f} s")
+    assert "rank 1 did not answer" in run.errors and "#" in run.errors, run.errors
+    run = Run(endless, [5, 1, 7, 3, 2, 9, 4, 8], 3, environment={"LOOP_COLLECTIVE_TIMEOUT_S": "3"})
+    run.wait_for_updates()
+    os.kill(run.ranks_processes()[2], signal.SIGSTOP)
+    begun = time.monotonic()
+    run.done(5)
+    print(f"stopped: {time.monotonic() - begun:.1f} s")
+    assert "rank 2 did not answer" in run.errors, run.errors
+    # A rank that fails by itself says why, and the others end with its exit code instead of waiting.
+    begun = time.monotonic()
+    run = Run(endless, [5, 1, 7, 3, 2, 9, 4, 8], 3, out="lines.txt/x").done(2)
+    assert "cannot make the folder" in run.errors and time.monotonic() - begun < 60, run.errors
+
+
+def launch():
+    """Environments that contradict themselves; the number of ranks that a spec fixes."""
+    text = spec()
+    for environment, words in (({"RANK": "1"}, "WORLD_SIZE is not set"), ({"WORLD_SIZE": "2"}, "RANK is not set"),
+                               ({"RANK": "2", "WORLD_SIZE": "2"}, "contradicts itself"), ({"RANK": "x", "WORLD_SIZE": "2"}, "whole number"),
+                               ({"RANK": "0", "WORLD_SIZE": "2"}, "MASTER_ADDR")):
+        run = Run(text, [3] * 4, 1, environment=environment).done(2)
+        assert words in run.errors, run.errors
+    missing = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29719", "LOOP_START_TIMEOUT_S": "2"}
+    with tempfile.TemporaryDirectory() as folder:
+        record = pathlib.Path(folder) / "errors" / "0.json"
+        run = Run(text, [3] * 4, 1, environment={**missing, "TORCHELASTIC_ERROR_FILE": str(record)}).done(5)
+        assert "rank 1 did not arrive" in run.errors, run.errors
+        assert "rank 1 did not arrive" in json.loads(record.read_text())["message"]["message"]
+    # Ranks that start with different specs or data say so before the first step.
+    for one, other, words in ((([3] * 4), text.replace("seed = 3", "seed = 4"), "the plan of rank 1"), ([3] * 6, text, "training source of rank 1")):
+        both = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29721", "TORCHELASTIC_RUN_ID": "x"}
+        first = Run(text, [3] * 4, 1, environment={**both, "RANK": "0"})
+        second = Run(other, one, 1, environment={**both, "RANK": "1"})
+        assert words in first.done(5).errors and words in second.done(5).errors, (first.errors, second.errors)
+    fixed = text.replace("seed = 3", "seed = 3\n  ranks = 2")
+    Run(fixed, [3] * 4, 2).done()
+    assert Run(fixed, [3] * 4, 1).wait().code == 1
+
+
+def torchrun():
+    text = spec("size = 5 samples; tail = flush", 2)
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
+    prefix = [sys.argv[3], "--no-python", "--nproc-per-node=2", "--master-addr=127.0.0.1", "--master-port=29733"]
+    same(Run(text, lengths, 2, prefix=prefix, flag=False).done(), Run(text, lengths, 1).done(), "torchrun")
+
+
+{f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, torchrun)}[CASE]()
