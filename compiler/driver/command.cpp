@@ -36,7 +36,7 @@ int parse_and_run(const std::vector<std::string>& args, Context& context) {
   app.require_subcommand(1);
   app.footer(
       "Exit status: 0 done, 1 findings, 2 wrong usage, 3 internal error or broken installation, 4 training "
-      "failed, "
+      "failed, 5 a process of several lost, "
       "130 interrupted.");
   std::vector<std::pair<CLI::App*, Action>> actions;
   for (const Subcommand& subcommand : kSubcommands) {
