@@ -13,26 +13,27 @@ SHAPES = {"many loops": specs.many_loops, "one loop of many groups": specs.one_l
 FILES = 64
 
 
-def rounds_for(lines):
-    return {100: 25, 1_000: 25, 10_000: 9}.get(lines, 5)
+def rounds_for(lines, quick):
+    return 3 if quick else {100: 25, 1_000: 25, 10_000: 9}.get(lines, 5)
 
 
-def measure(loopc_dir):
-    """Returns the tables of this benchmark: a title, the column names, rows."""
+def measure(loopc_dir, quick):
+    """Returns the tables of this benchmark: a title, the column names, rows. `quick`: few rounds, short files."""
+    sizes = SIZES[:3] if quick else SIZES
     loopc = str(loopc_dir / "loopc")
     with tempfile.TemporaryDirectory(prefix="loop-bench-") as folder:
         folder = pathlib.Path(folder)
         (folder / "shared.loop").write_text(specs.SHARED)
 
-        empty = Case("an empty process", ["/bin/true"], rounds=25)
-        start = Case("loopc --version", [loopc, "--version"], rounds=25)
+        empty = Case("an empty process", ["/bin/true"], rounds=5 if quick else 25)
+        start = Case("loopc --version", [loopc, "--version"], rounds=5 if quick else 25)
         scaling = {}
         for shape, write in SHAPES.items():
-            for lines in SIZES:
+            for lines in sizes:
                 path = folder / f"{shape.replace(' ', '_')}_{lines}.loop"
                 path.write_text(write(lines))
                 written = path.read_text().count("\n")
-                case = Case(f"{shape}, {written:,} lines", [loopc, "check", str(path)], rounds=rounds_for(lines))
+                case = Case(f"{shape}, {written:,} lines", [loopc, "check", str(path)], rounds=rounds_for(lines, quick))
                 scaling[shape, lines] = (written, path.stat().st_size, case)
 
         many = []
@@ -40,13 +41,13 @@ def measure(loopc_dir):
             path = folder / f"file_{number}.loop"
             path.write_text(specs.many_loops(1_000))
             many.append(str(path))
-        one_call = Case(f"{FILES} files in one call", [loopc, "check", *many], rounds=7)
-        singly = Case("one of them", [loopc, "check", many[0]], rounds=25)
+        one_call = Case(f"{FILES} files in one call", [loopc, "check", *many], rounds=3 if quick else 7)
+        singly = Case("one of them", [loopc, "check", many[0]], rounds=5 if quick else 25)
 
         run_interleaved([empty, start, *(entry[2] for entry in scaling.values()), one_call, singly])
     return [
         process_table(empty, start, scaling["many loops", 100][2]),
-        *(scaling_table(shape, start, [scaling[shape, lines] for lines in SIZES]) for shape in SHAPES),
+        *(scaling_table(shape, start, [scaling[shape, lines] for lines in sizes]) for shape in SHAPES),
         files_table(start, singly, one_call),
     ]
 
