@@ -5,7 +5,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "compiler/kernels/target.h"
+#include "compiler/kernels/llvm/target.h"
 
 namespace loop::kernels {
 namespace {

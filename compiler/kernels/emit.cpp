@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "compiler/kernels/element_code.h"
+#include "compiler/kernels/llvm/element_code.h"
 
 namespace loop::kernels {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/kernels/target.h"
+#include "compiler/kernels/llvm/target.h"
 
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/IR/LegacyPassManager.h>

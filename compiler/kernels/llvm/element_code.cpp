@@ -1,4 +1,4 @@
-#include "compiler/kernels/element_code.h"
+#include "compiler/kernels/llvm/element_code.h"
 
 #include <array>
 #include <stdexcept>
