@@ -161,6 +161,14 @@ def exact():
         reference = Run(text, lengths, 1).done()
         for ranks in sizes:
             same(Run(text, lengths, ranks).done(), reference, f"{name}, R = {ranks}")
+    # Windows in micro-batches are per rank: R ranks of b samples take what one process of R·b takes, and the epoch's end
+    # leaves one rank with nothing.
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
+    for tail in ("flush", "carry", "drop"):
+        window = f"size = 2 micro_batches; tail = {tail}"
+        text = spec(window, 1, stop="2 epochs", blocks=evaluation)
+        reference = Run(spec(window, 2, stop="2 epochs", blocks=evaluation), lengths, 1).done()
+        same(Run(text, lengths, 2).done(), reference, f"micro-batches, {tail}, R = 2")
 
 
 def reductions():
