@@ -25,6 +25,7 @@ constexpr Subcommand kSubcommands[] = {
     {"fmt", "Write spec files in the canonical form", add_fmt},
     {"plan", "Show what a run of a loop would do", add_plan},
     {"run", "Train", add_run},
+    {"verify", "Compare a window's gradient with one big batch", add_verify},
     {"explain", "Explain a finding by its code or name", add_explain},
     {"doctor", "Say what this installation can do and what it lacks", add_doctor},
 };

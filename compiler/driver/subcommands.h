@@ -19,6 +19,7 @@ Action add_fmt(CLI::App& app, Context& context);
 Action add_explain(CLI::App& app, Context& context);
 Action add_plan(CLI::App& app, Context& context);
 Action add_run(CLI::App& app, Context& context);
+Action add_verify(CLI::App& app, Context& context);
 Action add_doctor(CLI::App& app, Context& context);
 
 }  // namespace loop::driver

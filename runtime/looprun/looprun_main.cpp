@@ -20,6 +20,7 @@
 #include "runtime/engine/facts.h"
 #include "runtime/engine/run.h"
 #include "runtime/plan/json.h"
+#include "runtime/verify/verify.h"
 
 namespace {
 
@@ -97,13 +98,26 @@ void print_versions() {
   std::cout << versions.dump() << '\n';
 }
 
+constexpr int kNotEqual = 1;
+
+int verify(const loop::plan::Plan& plan, const loop::verify::VerifyOptions& options, bool json) {
+  const loop::verify::Report report = loop::verify::verify(plan, options);
+  if (json) {
+    std::cout << loop::verify::to_json(report).dump(2) << '\n';
+  } else {
+    loop::verify::write_text(std::cout, report);
+  }
+  return report.equal() ? 0 : kNotEqual;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("looprun executes a plan made by loopc", "looprun");
   std::string plan_file;
   loop::engine::RunOptions options;
-  bool facts = false, versions = false, quiet = false;
+  bool facts = false, versions = false, quiet = false, verify_gradient = false, json = false;
+  loop::verify::VerifyOptions verification;
   int64_t ranks = 0;
   std::optional<loop::distributed::Launch> launch;
   app.add_option("--plan", plan_file, "the plan (loopc plan --json)");
@@ -115,6 +129,12 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_flag("--facts", facts,
                "look at data and model, print what is known of them as JSON, and do not train");
+  app.add_flag("--verify", verify_gradient,
+               "compare one window's gradient with one big batch, and do not train");
+  app.add_option("--window", verification.window, "with --verify: first, tail or a number");
+  app.add_option("--simulate-ranks", verification.ranks, "with --verify: ranks, one after the other");
+  app.add_option("--tolerance", verification.tolerance, "with --verify: relative error that counts as equal");
+  app.add_flag("--json", json, "with --verify: the report as JSON");
   app.add_flag("--quiet", quiet, "show no progress");
   app.add_flag("--version-json", versions, "print what this executable was built with");
   try {
@@ -136,6 +156,10 @@ int main(int argc, char** argv) {
     if (!facts && !launch && ranks > 1) return launch_local_ranks(ranks, plan_file, {argv, argv + argc});
     const loop::plan::Plan plan = read_plan(plan_file);
     if (facts) return std::cout << loop::engine::facts(plan, options.data_dir).dump() << '\n', 0;
+    if (verify_gradient) {
+      verification.data_dir = options.data_dir;
+      return verify(plan, verification, json);
+    }
     options.progress = !quiet;
     if (launch) {
       share_threads(*launch);

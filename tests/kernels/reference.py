@@ -12,6 +12,8 @@ import sys
 
 import torch
 
+torch.set_default_dtype(torch.float64)  # NAdam and others keep products of their own
+
 STEPS = 100
 SIZES = [5, 11]
 
