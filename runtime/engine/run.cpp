@@ -75,7 +75,6 @@ fs::path open_records(const Parts& parts, const Trainer& trainer, const RunOptio
 }
 
 int run_on(const plan::Plan& plan, const RunOptions& options) {
-  const InterruptGuard interrupts;
   distributed::Communicator& ranks = *options.ranks;
   refuse_unavailable(plan, ranks.size());
   Parts parts = assemble(plan, make_sources(plan, options.data_dir), options.ranks);
@@ -83,6 +82,7 @@ int run_on(const plan::Plan& plan, const RunOptions& options) {
   Trainer trainer(parts, sinks);
   const bool first = ranks.rank() == 0;
   const fs::path folder = first ? open_records(parts, trainer, options, sinks) : fs::path();
+  const InterruptGuard interrupts;  // reading data and model can be stopped at once
   try {
     const Ending ending = trainer.run([&interrupts] { return interrupts.requested(); });
     telemetry::RunEnd end = make_end(trainer, folder);
