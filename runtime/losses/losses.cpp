@@ -4,6 +4,7 @@
 #include "loop/arguments.h"
 #include "loop/loss.h"
 #include "runtime/losses/counting.h"
+#include "runtime/losses/info_nce.h"
 
 namespace loop {
 namespace {
@@ -176,6 +177,7 @@ const std::map<std::string, Maker>& makers() {
          return make_value_loss(c, [](const Tensor& o, const Tensor& t) { return (o - t).abs(); });
        }},
       {"bce_with_logits", make_bce},
+      {"info_nce", losses::make_info_nce},
   };
   return all;
 }

@@ -333,6 +333,46 @@ TEST_CASE("metrics") {
   }
 }
 
+TEST_CASE("info_nce: the other rows that count are the negatives") {
+  torch::manual_seed(5);
+  const Tensor outputs = torch::randn({5, 3}, torch::kFloat64),
+               targets = torch::randn({5, 3}, torch::kFloat64);
+  const Tensor valid = torch::tensor({1, 1, 0, 1, 1}).to(torch::kBool);
+  const std::vector<int64_t> rows = {0, 1, 3, 4};
+  const double temperature = 0.2;
+  const auto cosine = [&](int64_t i, int64_t j) {
+    double dot = 0, a = 0, b = 0;
+    for (int64_t d = 0; d < 3; ++d) {
+      const double x = element(outputs, {i, d}), y = element(targets, {j, d});
+      dot += x * y;
+      a += x * x;
+      b += y * y;
+    }
+    return dot / std::sqrt(a) / std::sqrt(b);
+  };
+  double expected = 0;
+  for (const int64_t i : rows) {
+    double all = 0;
+    for (const int64_t j : rows) all += std::exp(cosine(i, j) / temperature);
+    expected += std::log(all) - cosine(i, i) / temperature;
+  }
+  const auto loss = make_loss(component("info_nce", {{"temperature", temperature}}));
+  CHECK(value(loss->sum(outputs, batch_of(targets, valid))) == doctest::Approx(expected).epsilon(1e-13));
+  CHECK(loss->elements(batch_of(targets, valid)) == 4);
+  // Nothing that counts: 0, connected to the outputs.
+  const Tensor leaf = outputs.clone().requires_grad_();
+  const Tensor none = loss->sum(leaf, batch_of(targets, torch::zeros({5}, torch::kBool)));
+  none.backward();
+  CHECK(value(none) == 0);
+  CHECK(leaf.grad().abs().sum().item<double>() == 0);
+  CHECK(error_of([] {
+          make_loss(component("info_nce", {{"negatives", "window"}}));
+        }).find("whole window") != std::string::npos);
+  CHECK(error_of([&] {
+          loss->sum(outputs, batch_of(doubles({1, 2, 3, 4, 5})));
+        }).find("embedding") != std::string::npos);
+}
+
 TEST_CASE("what does not fit is said") {
   const auto entropy = make_loss(component("cross_entropy"));
   const Tensor outputs = torch::zeros({2, 4}, torch::kFloat64);

@@ -10,15 +10,15 @@ namespace loop::testing {
 
 namespace {
 
-/// Rows of four numbers with one target each.
+/// Rows of four numbers with `width` targets each.
 class Rows : public Source {
  public:
-  explicit Rows(int64_t size) : size_(size) {
-    info_.outputs = 1;
+  explicit Rows(int64_t size, int64_t width) : size_(size) {
+    info_.outputs = width;
     info_.input_shape = {4};
     torch::manual_seed(3);
     inputs_ = torch::randn({size, 4}, torch::kFloat64);
-    targets_ = torch::randn({size, 1}, torch::kFloat64);
+    targets_ = torch::randn({size, width}, torch::kFloat64);
   }
   int64_t size() const override { return size_; }
   int64_t positions(int64_t) const override { return 1; }
@@ -76,9 +76,9 @@ plan::Plan rows_plan() {
   return plan;
 }
 
-verify::Report verified(const plan::Plan& plan, verify::VerifyOptions options = {}, int64_t rows = 23) {
+verify::Report verified(const plan::Plan& plan, verify::VerifyOptions options = {}, int64_t width = 1) {
   engine::Sources sources;
-  sources["train"] = std::make_unique<Rows>(rows);
+  sources["train"] = std::make_unique<Rows>(23, width);
   return verify::verify(plan, std::move(sources), options);
 }
 
@@ -149,6 +149,14 @@ TEST_CASE("BatchNorm, random layers and a model that couples samples are named")
   CHECK(cause(verified(plan)) == "random_layer");
   plan.model = {"test_coupled", plan::json::object()};
   CHECK(cause(verified(plan)) == "batch_coupled_model");
+}
+
+TEST_CASE("a loss that couples samples is named") {
+  plan::Plan plan = rows_plan();
+  plan.terms = {term("main", "info_nce")};
+  CHECK(cause(verified(plan, {}, 3)) == "batch_coupled_loss");
+  plan.window.size.value = 1;
+  CHECK(verified(plan, {.ranks = 1}, 3).equal());
 }
 
 TEST_CASE("a tolerance below rounding leaves the order of summation") {
