@@ -5,7 +5,7 @@
 
 namespace loop::check {
 
-void check(const sema::Spec& spec, diagnostics::Engine& engine) {
+void check(const sema::Spec& spec, diagnostics::Engine& engine, Thoroughness thoroughness) {
   check_synchronisation(spec, engine);
   check_objective(spec, engine);
   check_groups(spec, engine);
@@ -15,7 +15,7 @@ void check(const sema::Spec& spec, diagnostics::Engine& engine) {
   check_checkpoint(spec, engine);
   check_composition(spec, engine);
   check_data(spec, engine);
-  analyze_program(spec, engine);
+  analyze_program(spec, engine, thoroughness);
 }
 
 }  // namespace loop::check

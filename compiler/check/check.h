@@ -7,7 +7,12 @@
 
 namespace loop::check {
 
-/// Runs all rule families over one loop and reports to `engine`.
-void check(const sema::Spec& spec, diagnostics::Engine& engine);
+/// Whether anything is wrong, or everything that is.
+enum class Thoroughness { first_fault, every_fault };
+
+/// Runs all rule families over one loop and reports to `engine`. With `first_fault` the analyses of order and
+/// denominators, which are the costly ones, stop at the first error they find.
+void check(const sema::Spec& spec, diagnostics::Engine& engine,
+           Thoroughness thoroughness = Thoroughness::every_fault);
 
 }  // namespace loop::check

@@ -12,6 +12,24 @@ bool judges_operations(std::string_view id) {
   return id[1] >= '1' && id[1] <= '3';
 }
 
+struct Errors {
+  bool of_operations = false, of_other_families = false;
+};
+
+Errors errors_of(const sema::Spec& spec, check::Thoroughness thoroughness,
+                 diagnostics::Engine* into = nullptr) {
+  diagnostics::Engine own;
+  diagnostics::Engine& engine = into ? *into : own;
+  check::check(spec, engine, thoroughness);
+  Errors errors;
+  for (const diagnostics::Diagnostic& finding : engine.diagnostics()) {
+    if (finding.severity != diagnostics::Severity::error) continue;
+    (judges_operations(diagnostics::entry(finding.code).id) ? errors.of_operations
+                                                            : errors.of_other_families) = true;
+  }
+  return errors;
+}
+
 void keep(Cause& cause, Disagreement one, size_t shown) {
   cause.shown.push_back(std::move(one));
   std::stable_sort(cause.shown.begin(), cause.shown.end(),
@@ -27,16 +45,13 @@ bool Court::judge(const Tokens& tokens) {
   Judgement judgement = executor_.judge(program_);
   bool right = judgement.outcome == Outcome::equal;
 
-  diagnostics::Engine engine;
-  check::check(spec, engine);
-  bool wrong = false, outside = false;
-  for (const diagnostics::Diagnostic& finding : engine.diagnostics()) {
-    if (finding.severity != diagnostics::Severity::error) continue;
-    (judges_operations(diagnostics::entry(finding.code).id) ? wrong : outside) = true;
-  }
-
   ++tally_.programs;
   tally_.right += right;
+  // Nearly all programs are wrong, and for those the first error decides.
+  if (!right && errors_of(spec, check::Thoroughness::first_fault).of_operations) return right;
+
+  diagnostics::Engine engine;
+  const auto [wrong, outside] = errors_of(spec, check::Thoroughness::every_fault, &engine);
   if (outside) {
     ++tally_.outside;
     return right;

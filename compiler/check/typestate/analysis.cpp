@@ -30,16 +30,18 @@ constexpr int kMostFaults = 50;
 
 }  // namespace
 
-void analyze_program(const sema::Spec& spec, diagnostics::Engine& engine) {
+void analyze_program(const sema::Spec& spec, diagnostics::Engine& engine, Thoroughness thoroughness) {
+  const int most_faults = thoroughness == Thoroughness::first_fault ? 1 : kMostFaults;
   const Facts facts = facts_of(spec);
   Repairs repairs;
   const size_t before = engine.error_count();
   report_text_faults(spec, repairs, engine);
   int faults = static_cast<int>(engine.error_count() - before);
+  if (faults >= most_faults) return;
   for (const Scenario& scenario : scenarios(spec, facts)) {
     while (std::optional<Finding> finding = first_fault(spec, facts, scenario, repairs)) {
       report(*finding, engine);
-      if (!finding->repair || ++faults == kMostFaults) return;
+      if (!finding->repair || ++faults >= most_faults) return;
       finding->repair(repairs);
     }
   }
