@@ -216,8 +216,9 @@ class Search {
     const double frozen = relative_error(spec.flat[rank_], reference_gradient(setting_, big_, {}));
     set_mode(*setting_.parts.model, /*freeze_batch_norm=*/false);
     add("batch_norm", "BatchNorm statistics", differs_if(frozen < 1e-3 * error_),
-        "with the " + std::to_string(names.size()) + " BatchNorm layers frozen (first " + names.front() +
-            ") the error is " + number(frozen) + " instead of " + number(error_));
+        "with BatchNorm frozen (" + std::to_string(names.size()) +
+            (names.size() == 1 ? " layer, " : " layers, first ") + names.front() + ") the error is " +
+            number(frozen) + " instead of " + number(error_));
   }
 
   void coupling(bool random) {

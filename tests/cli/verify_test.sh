@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# `loopc verify` end to end: its report against golden text, for a right spec and for three whose cause it has to name.
+#   verify_test.sh PATH_TO_LOOPC GOLDEN_FOLDER      LOOP_UPDATE_GOLDEN=1 rewrites the folder
+set -u
+loopc=$1 golden=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+
+for i in $(seq 1 22); do echo "line $i $(printf 'x%.0s' $(seq 1 $((i % 7))))"; done > lines.txt
+{ echo "a,b,c,y"; for i in $(seq 1 26); do echo "$((i * 7 % 11)).5,$((i * 5 % 13)),$((i % 3)),$((i * i % 17))"; done; } > rows.csv
+
+cat > right.loop <<'SPEC'
+use std.optimizers.sgd
+
+loop right {
+  model = gpt(layers: 1, heads: 2, width: 16, context: 16, dropout: 0.1)
+  data {
+    train       = lines("lines.txt", tokenizer: byte)
+    micro_batch = 2 samples
+  }
+  loss = cross_entropy() per tokens
+  window {
+    size = 3 micro_batches
+    tail = flush
+  }
+  update {
+    normalize
+    clip(norm: 1.0)
+    step sgd(lr: 0.1)
+    zero_grad
+  }
+  stop = 1 epochs
+}
+SPEC
+sed 's/loop right/loop wrong_count/; s/    normalize/    scale_grad(1 \/ micro_batches)/' right.loop > wrong_count.loop
+sed 's/loop right/loop mean_of_means/; s/  update {/  micro { sync_on(last) { forward; loss(mean); backward } }\n&/; s/    normalize/    scale_grad(1 \/ micro_batches)/' \
+  right.loop > mean_of_means.loop
+cat > batch_norm.loop <<'SPEC'
+use std.optimizers.sgd
+
+loop batch_norm {
+  model = mlp(hidden: [8], batch_norm: true)
+  batch_norm = per_micro
+  data {
+    train       = csv("rows.csv", target: "y", task: regression)
+    micro_batch = 4 samples
+    short       = drop
+  }
+  loss = mse() per samples
+  window {
+    size = 2 micro_batches
+    tail = flush
+  }
+  update { step sgd(lr: 0.1) }
+  stop = 1 epochs
+}
+SPEC
+
+# What is rounding and nothing else differs from processor to processor.
+readable() { sed -E 's/[0-9]+[.][0-9]+e-1[0-9]/(rounding)/g'; }
+
+# report NAME STATUS arguments…
+report() {
+  local name=$1 wanted=$2
+  shift 2
+  "$loopc" verify "$@" > out.txt 2> err.txt
+  local got=$?
+  [ "$got" -eq "$wanted" ] || { fail "expected exit $wanted, got $got: verify $*"; cat out.txt err.txt >&2; }
+  readable < out.txt > "$name.txt"
+  if [ "${LOOP_UPDATE_GOLDEN:-}" = 1 ]; then
+    cp "$name.txt" "$golden/$name.txt"
+  elif ! diff -u "$golden/$name.txt" "$name.txt" >&2; then
+    fail "verify $*"
+  fi
+}
+
+report right 0 right.loop
+report right_tail 0 right.loop --ranks 3 --window tail
+report right_tokens 0 right.loop --set 'window.size=100 tokens'
+report wrong_count 1 wrong_count.loop --ranks 1
+report mean_of_means 1 mean_of_means.loop --ranks 2
+report batch_norm 1 batch_norm.loop --ranks 1
+
+"$loopc" verify right.loop --json > out.json 2> err.txt || fail "verify --json"
+grep -q '"equal": true' out.json || fail "the JSON report does not say that it is equal"
+"$loopc" verify wrong_count.loop > out.txt 2> err.txt
+grep -q 'L302' err.txt || fail "the checker's finding is not shown"
+"$loopc" verify right.loop --window last > out.txt 2> err.txt
+[ $? -eq 2 ] || fail "a window that does not exist is wrong usage"
+grep -q "'last'" err.txt || fail "the message does not name the window"
+"$loopc" verify missing.loop > out.txt 2> err.txt
+[ $? -eq 2 ] || fail "a file that does not exist is wrong usage"
+printf 'loop x {\n  seed = \n}\n' > bad.loop
+"$loopc" verify bad.loop > out.txt 2> err.txt
+[ $? -eq 1 ] || fail "a spec without a meaning has findings"
+
+[ "$failures" -eq 0 ] || { echo "$failures failures" >&2; exit 1; }
+echo "verify: all as expected"
