@@ -49,6 +49,12 @@ class ProgramReader {
     for (const Group& group : *around.groups) groups_.emplace(group.group.name, &group);
   }
 
+  bool read_block(const ast::Head& block, operations::Where where, std::vector<Operation>& operations) {
+    where_ = where;
+    return read(block.block->items, operations);
+  }
+
+ private:
   bool read(const std::vector<ast::ItemPtr>& items, std::vector<Operation>& operations) {
     bool good = true;
     for (const ast::ItemPtr& item : items) {
@@ -67,7 +73,6 @@ class ProgramReader {
     return good;
   }
 
- private:
   bool wrong_argument(const Entry& entry, Span span, const std::string& why = "") {
     auto& finding = context_.engine.report(Code::L086, span, {std::string(entry.name), takes(entry)});
     if (!why.empty()) finding.help(why);
@@ -145,9 +150,17 @@ class ProgramReader {
            entry.encloses ? "encloses others: `" + head.keyword.text + " { … }`" : "encloses nothing"});
       return false;
     }
+    good = in_its_block(entry, head.keyword.span) && good;
     good = arguments(head, entry, operation) && good;
     if (head.block) good = read(head.block->items, operation.body) && good;
     return good;
+  }
+
+  bool in_its_block(const Entry& entry, Span span) {
+    if (where_ != operations::Where::update || entry.where != operations::Where::micro) return true;
+    context_.engine.report(Code::L098, span, {std::string(entry.name)})
+        .help("write it in `micro { … }`, which runs once for every micro-batch of the window");
+    return false;
   }
 
   bool clauses(const ast::Head& head, const Entry& entry, Operation& operation) {
@@ -311,6 +324,7 @@ class ProgramReader {
   Context& context_;
   const ProgramSurroundings& around_;
   Programs& out_;
+  operations::Where where_ = operations::Where::micro;         // the block that is read
   std::unordered_map<std::string_view, const Group*> groups_;  // by name: a loop may have thousands
 };
 
@@ -331,13 +345,13 @@ std::optional<Programs> read_programs(Context& context, const ast::Head* micro, 
   if (micro) {
     result.micro.written = true;
     result.micro.span = micro->keyword.span;
-    good = reader.read(micro->block->items, result.micro.operations);
+    good = reader.read_block(*micro, operations::Where::micro, result.micro.operations);
   } else {
     result.micro = canonical_micro(around, loop_name);
   }
   if (!update) return std::nullopt;
   std::vector<Operation> operations;
-  good = reader.read(update->block->items, operations) && good;
+  good = reader.read_block(*update, operations::Where::update, operations) && good;
   // What has a meaning error cannot be judged for its order.
   if (!good || context.engine.error_count() > errors_before) return std::nullopt;
   if (operations.empty()) {

@@ -20,6 +20,16 @@ const Event* earlier_in_micro(const WindowTrace& trace, const Event& event, OpKi
   return nullptr;
 }
 
+/// The graph that a `backward` in `update` meets is the last micro-batch's.
+const Event* last_backward(const WindowTrace& trace, const Event& event) {
+  const Event* last = nullptr;
+  for (const Event& other : trace.events) {
+    if (&other == &event) break;
+    if (other.operation->op.kind == OpKind::backward) last = &other;
+  }
+  return last;
+}
+
 bool reads_global_count(const plan::Operation& op) {
   if (op.kind == OpKind::loss) return op.loss_mode == plan::LossMode::normalized;
   return std::any_of(op.factor.powers.begin(), op.factor.powers.end(), [](const plan::Power& power) {
@@ -52,8 +62,9 @@ std::optional<Finding> judge_graph(const JudgeContext& context) {
     const sema::Operation& operation = *event.operation;
     if (operation.op.kind == OpKind::backward && event.closed) {
       Finding finding(Code::L125, operation.span);
-      const Event* closed = earlier_in_micro(context.trace, event, OpKind::backward);
-      return finding.also(closed->operation->span, "the graph is closed here").help("delete one of them");
+      if (const Event* closed = last_backward(context.trace, event))
+        finding.also(closed->operation->span, "the graph is closed here");
+      return finding.help("delete one of them");
     }
     if (event.need_met) continue;
     switch (operation.op.kind) {
