@@ -12,6 +12,7 @@
 #include "compiler/driver/spec_options.h"
 #include "compiler/driver/subcommands.h"
 #include "compiler/plan/dump.h"
+#include "compiler/plan/prediction.h"
 #include "runtime/plan/json.h"
 
 namespace loop::driver {
@@ -22,6 +23,7 @@ constexpr std::chrono::minutes kLookLimit{10};  // reading a large corpus takes 
 struct PlanOptions {
   SpecRequest request;
   bool json = false;
+  std::optional<int64_t> ranks;  // predict for so many
 };
 
 /// Sizes as far as the model's descriptor knows them; nothing for a model without descriptor.
@@ -37,6 +39,21 @@ std::optional<planner::ModelSize> model_size(const sema::Spec& spec) {
     size.parameters += elements;
   }
   return size;
+}
+
+/// The sizes of trainable parameters in the runtime's answer.
+std::vector<std::vector<plan::SlotSize>> slots_of(const nlohmann::json& facts) {
+  std::vector<std::vector<plan::SlotSize>> groups;
+  try {
+    for (const nlohmann::json& group : facts.at("groups")) {
+      groups.emplace_back();
+      for (const nlohmann::json& slot : group)
+        groups.back().push_back({slot.at(0).get<int64_t>(), slot.at(1).get<bool>()});
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw InstallationError("the runtime's answer about the model cannot be read; is it of this build?");
+  }
+  return groups;
 }
 
 /// Asks the runtime what it finds in the data. Throws UsageError with what it says is wrong.
@@ -65,7 +82,17 @@ planner::DataFacts data_facts(const plan::Plan& plan) {
   read("planned_updates", found.planned_updates);
   read("parameters", found.parameters);
   read("trainable_parameters", found.trainable_parameters);
+  found.groups = slots_of(facts);
   return found;
+}
+
+planner::Prediction prediction_for(int64_t ranks, const plan::Plan& plan, const sema::Spec& spec,
+                                   const std::optional<planner::DataFacts>& facts) {
+  std::string unknown;
+  if (facts)
+    return planner::predict(plan, ranks, planner::ModelSlots{facts->groups, facts->parameters}, unknown);
+  const std::optional<planner::ModelSlots> slots = planner::described_slots(spec, unknown);
+  return planner::predict(plan, ranks, slots, unknown);
 }
 
 int show_plan(const PlanOptions& options, Context& context) {
@@ -76,13 +103,22 @@ int show_plan(const PlanOptions& options, Context& context) {
   if (compilation.engine.has_errors()) return kFindings;
   const sema::Spec& spec = only_loop(specs, options.request);
   const plan::Plan plan = lower_spec(compilation, spec);
+  if (options.ranks && plan.ranks && *options.ranks != *plan.ranks)
+    throw UsageError("the spec says `ranks = " + std::to_string(*plan.ranks) + "`, but --ranks says " +
+                     std::to_string(*options.ranks));
+  std::optional<planner::DataFacts> facts;
+  const bool facts_are_shown = !options.json || options.ranks;
+  if (options.request.look_for_data && facts_are_shown) facts = data_facts(plan);
+  std::optional<planner::Prediction> prediction;
+  if (options.ranks) prediction = prediction_for(*options.ranks, plan, spec, facts);
   if (options.json) {
-    context.out << plan::to_json(plan).dump(2) << '\n';
+    nlohmann::ordered_json json = plan::to_json(plan);
+    if (prediction) json = {{"plan", std::move(json)}, {"prediction", planner::to_json(*prediction)}};
+    context.out << json.dump(2) << '\n';
     return kDone;
   }
-  std::optional<planner::DataFacts> facts;
-  if (options.request.look_for_data) facts = data_facts(plan);
   planner::dump(context.out, plan, model_size(spec), facts);
+  if (prediction) planner::dump_prediction(context.out, *prediction);
   return kDone;
 }
 
@@ -91,7 +127,9 @@ int show_plan(const PlanOptions& options, Context& context) {
 Action add_plan(CLI::App& app, Context& context) {
   auto options = std::make_shared<PlanOptions>();
   add_loop_options(app, options->request);
-  app.add_flag("--json", options->json, "The plan as the runtime reads it");
+  app.add_flag("--json", options->json, "The plan as the runtime reads it; with --ranks also the prediction");
+  app.add_option("--ranks", options->ranks, "Predict collectives, bytes and memory for N ranks")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
   app.add_flag("--data", options->request.look_for_data, "Read data and model too, and show their counts");
   return [options, &context] { return show_plan(*options, context); };
 }

@@ -1,45 +1,21 @@
 #include "runtime/distributed/gradient_sync.h"
 
-#include <algorithm>
+#include "runtime/gradients/slot_sizes.h"
 
 namespace loop::distributed {
 
-namespace {
-
-/// Where a bucket ends in the model, as a fraction of its group: groups cut the model across, so that equal
-/// fractions are roughly equally deep.
-double depth(const Bucket& bucket, const gradients::ParameterGroup& group) {
-  return static_cast<double>(bucket.offset) /
-         static_cast<double>(std::max<int64_t>(group.gradients.numel(), 1));
-}
-
-}  // namespace
-
 std::vector<Bucket> make_buckets(const std::vector<gradients::ParameterGroup>& groups, int64_t bucket_bytes) {
+  if (groups.empty()) return {};
   std::vector<Bucket> buckets;
-  for (size_t g = 0; g < groups.size(); ++g) {
-    const gradients::ParameterGroup& group = groups[g];
-    const int64_t most =
-        std::max<int64_t>(1, bucket_bytes / static_cast<int64_t>(group.gradients.element_size()));
-    bool open = false;
-    // From the end: what a backward pass completes first fills the first bucket.
-    for (auto slot = group.slots.rbegin(); slot != group.slots.rend(); ++slot) {
-      const bool shared = !slot->aliases.empty();
-      if (!open || buckets.back().size + slot->size > most || buckets.back().waits_for_end != shared) {
-        buckets.push_back({g, slot->offset + slot->size, 0, {}, shared});
-        open = true;
-      }
-      Bucket& bucket = buckets.back();
-      bucket.offset = slot->offset;
-      bucket.size += slot->size;
-      bucket.slots.push_back(&*slot);
-    }
+  const auto element_bytes = static_cast<int64_t>(groups.front().gradients.element_size());
+  for (const plan::BucketShape& shape :
+       plan::make_buckets(gradients::slot_sizes(groups), element_bytes, bucket_bytes)) {
+    Bucket bucket{shape.group, shape.offset, shape.size, {}, shape.waits_for_end};
+    const std::vector<gradients::Slot>& slots = groups[shape.group].slots;
+    for (size_t s = shape.first_slot; s < shape.first_slot + shape.slot_count; ++s)
+      bucket.slots.push_back(&slots[s]);
+    buckets.push_back(std::move(bucket));
   }
-  std::erase_if(buckets, [](const Bucket& bucket) { return bucket.size == 0; });
-  std::stable_sort(buckets.begin(), buckets.end(), [&](const Bucket& a, const Bucket& b) {
-    if (a.waits_for_end != b.waits_for_end) return b.waits_for_end;
-    return depth(a, groups[a.group]) > depth(b, groups[b.group]);
-  });
   return buckets;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/distributed/communicator.h"
 #include "runtime/gradients/parameters.h"
+#include "runtime/plan/buckets.h"
 
 namespace loop::distributed {
 
@@ -22,15 +23,12 @@ struct Bucket {
       false;  // a slot is fed by several tensors: only the end of backward says it is complete
 };
 
-/// The slots of all groups cut into buckets of at most `bucket_bytes` (a larger slot is a bucket of its own),
-/// in the order in which they are launched: those whose gradients a backward pass completes first (the
-/// model's last layers) first, the shared ones last. The same on every rank, since it rests on the model
-/// alone.
+/// The buckets of all groups by the rule of runtime/plan/buckets.h, in the order of their launch.
 std::vector<Bucket> make_buckets(const std::vector<gradients::ParameterGroup>& groups, int64_t bucket_bytes);
 
 class GradientSync {
  public:
-  static constexpr int64_t kBucketBytes = int64_t{16} << 20;
+  static constexpr int64_t kBucketBytes = plan::kBucketBytes;
 
   /// Both must outlive it. With one rank nothing is ever started.
   GradientSync(gradients::Parameters& parameters, Communicator& ranks, int64_t bucket_bytes = kBucketBytes);

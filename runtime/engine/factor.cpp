@@ -57,10 +57,4 @@ double evaluate(const plan::Factor& factor, const FactorValues& values, const Ob
   return result;
 }
 
-bool reads_window_count(const plan::Factor& factor) {
-  return std::any_of(factor.powers.begin(), factor.powers.end(), [](const plan::Power& power) {
-    return power.symbol == Symbol::count_global || power.symbol == Symbol::count_rank;
-  });
-}
-
 }  // namespace loop::engine

@@ -21,7 +21,4 @@ struct FactorValues {
 /// one.
 double evaluate(const plan::Factor& factor, const FactorValues& values, const Objective& objective);
 
-/// True when E reads a count of the window, which must then be known before its first forward.
-bool reads_window_count(const plan::Factor& factor);
-
 }  // namespace loop::engine

@@ -2,6 +2,7 @@
 
 #include "runtime/engine/horizon.h"
 #include "runtime/engine/parts.h"
+#include "runtime/gradients/slot_sizes.h"
 
 namespace loop::engine {
 
@@ -34,6 +35,11 @@ nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path
   int64_t tokens = 0;
   for (int64_t sample = 0; sample < parts.train().size(); ++sample) tokens += parts.former.tokens(sample);
   const Epoch epoch = first_epoch(parts.former);
+  nlohmann::ordered_json groups = nlohmann::ordered_json::array();
+  for (const auto& slots : gradients::slot_sizes(parts.parameters->groups())) {
+    groups.push_back(nlohmann::ordered_json::array());
+    for (const plan::SlotSize& slot : slots) groups.back().push_back({slot.elements, slot.shared});
+  }
   const int64_t trainable = parts.parameters->trainable_elements();
   return {{"train_samples", parts.train().size()},
           {"tokens_per_epoch", tokens},
@@ -42,7 +48,8 @@ nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path
           {"lost_samples_per_epoch", epoch.lost_samples},
           {"planned_updates", planned_updates(plan, parts.former).value_or(0)},
           {"parameters", trainable + parts.parameters->frozen_elements()},
-          {"trainable_parameters", trainable}};
+          {"trainable_parameters", trainable},
+          {"groups", groups}};
 }
 
 }  // namespace loop::engine

@@ -115,15 +115,6 @@ int64_t Interpreter::losses(const std::vector<plan::Operation>& operations, cons
   return count;
 }
 
-bool needs_counts_ahead(const std::vector<plan::Operation>& micro) {
-  return std::any_of(micro.begin(), micro.end(), [](const plan::Operation& operation) {
-    const bool normalised_loss =
-        operation.kind == OpKind::loss && operation.loss_mode == plan::LossMode::normalized;
-    return normalised_loss || operation.kind == OpKind::normalize || reads_window_count(operation.factor) ||
-           reads_window_count(operation.condition) || needs_counts_ahead(operation.body);
-  });
-}
-
 bool repeatable(const std::vector<plan::Operation>& micro) {
   return std::all_of(micro.begin(), micro.end(), [](const plan::Operation& operation) {
     switch (operation.kind) {

@@ -32,9 +32,6 @@ class Interpreter {
   RankSync& ranks_;
 };
 
-/// True when something in `micro` needs the window's counts before its first forward.
-bool needs_counts_ahead(const std::vector<plan::Operation>& micro);
-
 /// True when a block holds only operations of a micro-batch, so that running it again changes nothing but
 /// gradients.
 bool repeatable(const std::vector<plan::Operation>& micro);

@@ -49,13 +49,6 @@ plan::Lookup variables(const Clocks& clocks, const Objective& objective, const W
   };
 }
 
-bool reads_window_count(const plan::Expression& expression) {
-  const auto names = plan::variables(expression);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    return name.ends_with(".global") || name.ends_with(".rank");
-  });
-}
-
 double value_of(const plan::Expression& expression, const plan::Lookup& lookup, const std::string& purpose) {
   if (const auto value = plan::evaluate(expression, lookup)) return *value;
   std::string unknown;

@@ -12,9 +12,6 @@ namespace loop::engine {
 plan::Lookup variables(const Clocks& clocks, const Objective& objective, const WindowState& window,
                        const MicroState* micro, int64_t ranks = 1);
 
-/// True when an expression reads a count of the window.
-bool reads_window_count(const plan::Expression& expression);
-
 /// Throws loop::Error (internal) naming what has no value.
 double value_of(const plan::Expression& expression, const plan::Lookup& lookup, const std::string& purpose);
 

@@ -3,6 +3,7 @@
 #include "loop/error.h"
 #include "runtime/engine/random.h"
 #include "runtime/engine/variables.h"
+#include "runtime/plan/counts_ahead.h"
 #include "runtime/plan/names.h"
 
 namespace loop::engine {
@@ -61,7 +62,7 @@ WindowRunner::WindowRunner(const plan::Plan& plan, const Source& train, Model& m
       update_operations_(parameters, objective, steps, averages, clocks, ranks_,
                          first_reduction(plan.update)),
       interpreter_(micro_operations_, update_operations_, objective, clocks, ranks_),
-      counts_ahead_(needs_counts_ahead(plan.micro)) {
+      counts_ahead_(plan::needs_counts_ahead(plan.micro)) {
   for (const auto* block : {&plan.micro, &plan.update}) {
     collect_targets(*block, plan::OpKind::tick, written_ticks_);
     collect_targets(*block, plan::OpKind::average, written_averages_);

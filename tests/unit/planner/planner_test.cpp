@@ -11,6 +11,7 @@
 #include "compiler/check/check.h"
 #include "compiler/plan/dump.h"
 #include "compiler/plan/lower.h"
+#include "compiler/plan/prediction.h"
 #include "compiler/sema/analyze.h"
 #include "runtime/plan/json.h"
 
@@ -83,6 +84,37 @@ TEST_CASE("plans for a person") {
     CHECK(shown == read(golden));
   }
   CHECK(seen >= 3);
+}
+
+TEST_CASE("a prediction for many ranks, for a person") {
+  Planned planned = analyzed("canonical.loop", read(kGolden / "canonical.loop"));
+  REQUIRE(planned.specs.size() == 1);
+  plan::Plan plan = planner::lower(planned.specs.front(), planned.sources);
+  // 20 matrices of 4 MiB: five buckets of 16 MiB; one more for a shared table that is larger than a bucket.
+  planner::ModelSlots slots;
+  slots.groups.emplace_back(20, plan::SlotSize{int64_t{1} << 20, false});
+  slots.groups.front().push_back({int64_t{5} << 20, true});
+  slots.parameters = int64_t{25} << 20;
+  std::ostringstream out;
+  planner::dump_prediction(out, planner::predict(plan, 1024, slots, ""));
+  plan.window.sync = plan::Sync::every;
+  for (plan::Operation& operation : plan.micro) operation.sync_on = plan::SyncOn::every;
+  out << "\n---- sync = every ----\n";
+  const planner::Prediction every = planner::predict(plan, 1024, slots, "");
+  planner::dump_prediction(out, every);
+  CHECK(every.collectives() == 4 * 6 + 1);
+  out << "\n---- without --data ----\n";
+  std::string unknown;
+  const auto described = planner::described_slots(planned.specs.front(), unknown);
+  CHECK(!described);
+  const planner::Prediction blind = planner::predict(plan, 1024, described, unknown);
+  planner::dump_prediction(out, blind);
+  CHECK(planner::to_json(blind)["collectives"].is_null());
+  out << "\n---- one rank ----\n";
+  planner::dump_prediction(out, planner::predict(plan, 1, slots, ""));
+  const fs::path golden = kGolden / "many_ranks.txt";
+  if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << out.str();
+  CHECK(out.str() == read(golden));
 }
 
 TEST_CASE("a lowered operation knows its place, and the plan survives its JSON form") {
