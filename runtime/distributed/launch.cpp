@@ -188,4 +188,17 @@ Timeouts read_timeouts(const Environment& environment) {
   return timeouts;
 }
 
+int64_t read_bucket_bytes(const Environment& environment, int64_t otherwise) {
+  const auto value = environment("LOOP_BUCKET_BYTES");
+  if (!value || value->empty()) return otherwise;
+  int64_t bytes = 0;
+  const char* end = value->data() + value->size();
+  const auto [stop, problem] = std::from_chars(value->data(), end, bytes);
+  if (problem != std::errc() || stop != end || bytes < 1) {
+    throw Error(ErrorKind::usage, "LOOP_BUCKET_BYTES is '" + *value + "'",
+                "give a positive whole number of bytes");
+  }
+  return bytes;
+}
+
 }  // namespace loop::distributed

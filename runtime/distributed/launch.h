@@ -42,4 +42,8 @@ struct Timeouts {
 /// loop::Error (usage) for anything but a positive number.
 Timeouts read_timeouts(const Environment& environment);
 
+/// LOOP_BUCKET_BYTES, the largest bucket of a gradient's reduction, or `otherwise`. Throws loop::Error
+/// (usage) for anything but a positive whole number.
+int64_t read_bucket_bytes(const Environment& environment, int64_t otherwise);
+
 }  // namespace loop::distributed

@@ -1,10 +1,26 @@
 #include "runtime/engine/rank_sync.h"
 
 #include "loop/error.h"
+#include "runtime/distributed/launch.h"
+#include "runtime/distributed/replicas.h"
 
 namespace loop::engine {
 
 using distributed::Reduction;
+
+namespace {
+
+/// The same on every rank, or the ranks would start different collectives.
+int64_t agreed_bucket_bytes(distributed::Communicator& ranks) {
+  if (ranks.size() == 1) return distributed::GradientSync::kBucketBytes;
+  const int64_t bytes = distributed::read_bucket_bytes(distributed::process_environment(),
+                                                       distributed::GradientSync::kBucketBytes);
+  distributed::require_equal(ranks, static_cast<uint64_t>(bytes), "LOOP_BUCKET_BYTES",
+                             "set the variable to one value for all ranks, or for none");
+  return bytes;
+}
+
+}  // namespace
 
 RankSync::RankSync(const plan::Plan& plan, gradients::Parameters& parameters, const Objective& objective,
                    distributed::Communicator& ranks)
@@ -12,7 +28,7 @@ RankSync::RankSync(const plan::Plan& plan, gradients::Parameters& parameters, co
       parameters_(parameters),
       objective_(objective),
       ranks_(ranks),
-      gradients_(parameters, ranks) {}
+      gradients_(parameters, ranks, agreed_bucket_bytes(ranks)) {}
 
 bool RankSync::synchronises(const MicroState& micro) const {
   if (plan_.window.sync == plan::Sync::manual) return false;

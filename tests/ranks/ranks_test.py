@@ -84,17 +84,21 @@ class Run:
         return [event for event in map(json.loads, text.splitlines()) if event["event"] == kind]
 
     def parameters(self):
+        return [value for _, values in sorted(self.tensors().items()) for value in values]
+
+    def tensors(self):
+        """The numbers of model.safetensors, by name."""
         data = (self.folder / "out" / "model.safetensors").read_bytes()
         (size,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8 : 8 + size])
-        values = []
+        values = {}
         for name in sorted(header):
             if name == "__metadata__":
                 continue
             first, last = header[name]["data_offsets"]
             assert header[name]["dtype"] in ("F64", "I64"), header[name]
             kind = "d" if header[name]["dtype"] == "F64" else "q"
-            values += struct.unpack(f"<{(last - first) // 8}{kind}", data[8 + size + first : 8 + size + last])
+            values[name] = struct.unpack(f"<{(last - first) // 8}{kind}", data[8 + size + first : 8 + size + last])
         return values
 
     def ranks_processes(self):
@@ -273,6 +277,120 @@ def launch():
     assert Run(fixed, [3] * 4, 1).wait().code == 1
 
 
+def buckets():
+    """Many buckets, launched while backward still runs; the shared embedding waits for its end. Same gradient for each size."""
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6]
+    text = spec("size = 5 samples; tail = flush", 1)
+    reference = Run(text, lengths, 1).done()
+    for ranks in (2, 3):
+        numbers = []
+        for size in ("1", "2000", "1000000"):
+            run = Run(text, lengths, ranks, environment={"LOOP_BUCKET_BYTES": size}).done()
+            same(run, reference, f"buckets of {size} bytes, R = {ranks}")
+            numbers.append(run.events("update")[0]["collectives"])
+        assert numbers[0] > numbers[1] > numbers[2] == 2, numbers
+    # One rank has no member of the window, so that none of its parameters is reached.
+    alone = spec("size = 1 samples; tail = flush", 1)
+    same(Run(alone, [12] * 3, 3, environment={"LOOP_BUCKET_BYTES": "1"}).done(), Run(alone, [12] * 3, 1).done(), "buckets, ranks without members")
+    assert "LOOP_BUCKET_BYTES" in Run(text, lengths, 2, environment={"LOOP_BUCKET_BYTES": "many"}).done(2).errors
+
+
+def literal():
+    """`micro` written out is what the compiler writes."""
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6]
+    window = "size = 5 samples; tail = flush"
+    reference = Run(spec(window, 1), lengths, 1).done()
+    update = "normalize; step sgd(lr: 0.5, momentum: 0.9); zero_grad"
+    for scope, extra in (("last", ""), ("last", "; reduce = mean"), ("every", "; reduce = mean")):
+        text = spec(window + extra, 1, update=update).replace("update {", f"micro {{ sync_on({scope}) {{ forward; loss; backward }} }}\n  update {{")
+        for ranks in (2, 3):
+            same(Run(text, lengths, ranks).done(), reference, f"sync_on({scope}){extra}, R = {ranks}")
+
+
+def evaluations():
+    """Every number of ranks measures the same."""
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
+    text = spec("size = 5 samples; tail = flush", 2, blocks="evaluate held_out { on = valid; every = 1 updates; also = [start, end]; metrics = [loss, accuracy] }")
+    reference = Run(text, lengths, 1).done().events("evaluation")
+    assert len(reference) > 3
+    for ranks in (2, 3):
+        found = Run(text, lengths, ranks).done().events("evaluation")
+        assert len(found) == len(reference)
+        for ours, theirs in zip(found, reference):
+            assert numbers(ours).keys() == numbers(theirs).keys()
+            for key, value in numbers(theirs).items():
+                assert math.isclose(numbers(ours)[key], value, rel_tol=1e-12), (ranks, key, ours, theirs)
+
+
+def numbers(event, prefix=""):
+    """The measured numbers of an event, by path; times are not measured twice alike."""
+    found = {}
+    for key, value in event.items():
+        if isinstance(value, dict):
+            found.update(numbers(value, prefix + key + "."))
+        elif isinstance(value, (int, float)) and not any(word in key for word in ("time", "second", "elapsed")):
+            found[prefix + key] = value
+    return found
+
+
+def loader():
+    """One rank cannot read its data: all end with its exit code and its words, and nobody waits."""
+    both = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29725", "TORCHELASTIC_RUN_ID": "x"}
+    text = spec()
+    begun = time.monotonic()
+    first = Run(text, [3] * 4, 1, environment={**both, "RANK": "0"})
+    second = Run(text, [], 1, environment={**both, "RANK": "1"})
+    second.wait(60)
+    assert second.code not in (0, 5) and "lines.txt" in second.errors, (second.code, second.errors)
+    first.done(second.code)
+    assert "rank 1: " in first.errors and "lines.txt" in first.errors, first.errors
+    print(f"loader: {time.monotonic() - begun:.1f} s")
+
+
+def empties():
+    """A rank that counts nothing changes nothing; a window in which nobody counts is skipped by all, or ends all."""
+    corpus = "abcd\naaaa\nabca\naaaa\naaaa\naaaa\nabdd\nadbc\n"  # `a` is the ignored token 0
+    window = "size = 2 samples; tail = flush"
+    text = spec(window, 1, stop="8 attempts", loss="cross_entropy(ignore: 0) per tokens")
+    reference = Run(text, [], 1, corpus=corpus).done()
+    assert [u["applied"] for u in reference.events("update")] == [True, True, False, True] * 2
+    for ranks in (2, 3):
+        same(Run(text, [], ranks, corpus=corpus).done(), reference, f"empty = skip, R = {ranks}")
+        failed = Run(text.replace(window, window + "; empty = error"), [], ranks, corpus=corpus).wait()
+        assert failed.code not in (0, 5) and "empty = skip" in failed.errors, (failed.code, failed.errors)
+    partly = spec(window + "; empty = error", 1, stop="2 attempts", loss="cross_entropy(ignore: 0) per tokens")
+    same(Run(partly, [], 2, corpus=corpus).done(), Run(partly, [], 1, corpus=corpus).done(), "empty = error, one rank counts nothing")
+
+
+def batch_norm():
+    """Statistics are each rank's own while it trains, and their mean over ranks is what is written."""
+    rows = ["1,2,0\n", "3,1,1\n", "-2,5,1\n", "0,4,0\n", "7,1,1\n", "2,2,0\n", "1,6,1\n", "5,-3,0\n"]
+
+    def run(chosen, ranks, stop, code=0):
+        text = spec("size = 4 samples; tail = flush", 2, stop=stop, model="mlp(hidden: [4], batch_norm: true)", loss="cross_entropy() per samples")
+        text = text.replace('lines("lines.txt", tokenizer: char)', 'csv("lines.txt", target: "y", task: classification)')
+        text = text.replace("dtype = fp64", "dtype = fp64\n  batch_norm = per_micro")
+        started = Run(text, [], ranks, corpus="a,b,y\n" + "".join(rows[i] for i in chosen))
+        return started.wait() if code is None else started.done(code)
+
+    both, first, second = run(range(4), 2, "1 updates"), run((0, 2), 1, "1 updates"), run((1, 3), 1, "1 updates")
+    assert [u["collectives"] for u in both.events("update")] == [2], "training does not exchange buffers"
+    parts = [one.tensors() for one in (both, first, second)]
+    running = [name for name in parts[0] if "running" in name]
+    assert len(running) == 2, parts[0].keys()
+    for name in running:
+        for mean, a, b in zip(*(part[name] for part in parts)):
+            assert math.isclose(mean, (a + b) / 2, rel_tol=1e-12), (name, mean, a, b)
+    # Ranks take rows in turn: parameters are those of one process with the same micro-batches.
+    ours, one = run(range(8), 2, "2 epochs").tensors(), run((0, 2, 1, 3, 4, 6, 5, 7), 1, "2 epochs").tensors()
+    for name, values in ours.items():
+        if "running" not in name and "num_batches" not in name:
+            assert all(math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) for a, b in zip(values, one[name])), name
+    # A last window that leaves one row to a rank ends all of them, by name.
+    failed = run(range(5), 2, "1 epochs", code=None)
+    assert failed.code not in (0, 5) and "one sample has no batch statistics" in failed.errors, (failed.code, failed.errors)
+
+
 def torchrun():
     text = spec("size = 5 samples; tail = flush", 2)
     lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
@@ -280,4 +398,4 @@ def torchrun():
     same(Run(text, lengths, 2, prefix=prefix, flag=False).done(), Run(text, lengths, 1).done(), "torchrun")
 
 
-{f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, torchrun)}[CASE]()
+{f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, torchrun)}[CASE]()
