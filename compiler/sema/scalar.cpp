@@ -298,15 +298,17 @@ class Reader {
 
   /// A condition that holds always or never: a constant, or a clock below zero (`clock < warmup` without a
   /// warm-up).
-  static std::optional<bool> known_truth(const Scalar& condition) {
-    if (const std::optional<double> constant = condition.constant()) return *constant != 0;
+  enum class Truth { always, never, open };
+
+  static Truth known_truth(const Scalar& condition) {
+    if (const std::optional<double> constant = condition.constant())
+      return *constant != 0 ? Truth::always : Truth::never;
     const Expression& value = condition.value;
     const bool below = value.kind == Expression::Kind::apply && value.name == "<" &&
                        value.operands.size() == 2 && value.operands[0].kind == Expression::Kind::variable &&
                        find_clock(value.operands[0].name) &&
                        value.operands[1].kind == Expression::Kind::constant && value.operands[1].value <= 0;
-    if (below) return false;
-    return std::nullopt;
+    return below ? Truth::never : Truth::open;
   }
 
   /// A branch that is `never` taken may divide by zero.
@@ -319,12 +321,13 @@ class Reader {
 
   Result read_node(const ast::Conditional& node, Span) {
     Result condition = read(*node.condition);
-    const std::optional<bool> known = condition ? known_truth(*condition) : std::nullopt;
-    Result yes = read_branch(*node.then_value, known == false);
-    Result no = read_branch(*node.else_value, known == true);
+    const Truth truth = condition ? known_truth(*condition) : Truth::open;
+    Result yes = read_branch(*node.then_value, truth == Truth::never);
+    Result no = read_branch(*node.else_value, truth == Truth::always);
     if (!condition || !yes || !no || !is_truth(*condition)) return std::nullopt;
     if (!same_unit(*yes, *no, "`if`", node.then_value->span)) return std::nullopt;
-    if (known) return *known ? yes : no;
+    if (truth == Truth::always) return yes;
+    if (truth == Truth::never) return no;
     return fold("if", {*condition, *yes, *no}, yes->dim, yes->truth && no->truth);
   }
 
