@@ -92,6 +92,14 @@ Diagnostic& Diagnostic::fix(FixIt suggestion) {
   return *this;
 }
 
+bool is_about_meaning(Code code) {
+  return entry(code).id >= "L100";
+}
+
+bool leaves_no_meaning(const Diagnostic& finding) {
+  return finding.severity == Severity::error && !is_about_meaning(finding.code);
+}
+
 Diagnostic& Engine::report(Code code, Span span, std::initializer_list<std::string> args) {
   const CatalogEntry& line = entry(code);
   Diagnostic diagnostic{

@@ -72,6 +72,11 @@ struct Diagnostic {
   Diagnostic& fix(FixIt fix);
 };
 
+/// Codes from L100 on are about what a loop does; those before, about its text, names and keys.
+bool is_about_meaning(Code code);
+/// An error before L100: while it stands, there is no meaning that could be checked, allowed or executed.
+bool leaves_no_meaning(const Diagnostic& finding);
+
 /// Collects diagnostics in the order they are reported. References returned by `report` are valid until the
 /// next report.
 class Engine {

@@ -118,7 +118,7 @@ bool covers(const Allowance& allowance, Span place) {
 
 std::string why_not_allowable(const diagnostics::CatalogEntry& entry) {
   if (entry.id >= "L020" && entry.id <= "L029") return "it is about allowances themselves";
-  if (entry.id < "L100" && entry.severity == diagnostics::Severity::error)
+  if (!diagnostics::is_about_meaning(entry.code) && entry.severity == diagnostics::Severity::error)
     return "while it stands, the spec has no meaning";
   if (entry.id >= "L990") return "a run cannot do what it needs";
   return "";

@@ -17,11 +17,6 @@ bool is_syntax_error(const diagnostics::Diagnostic& finding) {
   return finding.severity == diagnostics::Severity::error && diagnostics::entry(finding.code).id < "L030";
 }
 
-/// While it stands, rules may not have looked at all of a loop.
-bool hides_others(const diagnostics::Diagnostic& finding) {
-  return finding.severity == diagnostics::Severity::error && diagnostics::entry(finding.code).id < "L100";
-}
-
 /// Those of the spec and of every file that it uses.
 std::vector<Allowance> all_allowances(Compilation& compilation) {
   std::vector<Allowance> all;
@@ -72,9 +67,9 @@ std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& 
     }
   }
   // What an allowance is for may lie in another loop, be overridden, or not have been looked for yet.
-  const bool all_seen = well_formed && !result.specs.empty() && request.loop.empty() &&
-                        request.overrides.empty() &&
-                        std::none_of(found.diagnostics().begin(), found.diagnostics().end(), hides_others);
+  const bool all_seen =
+      well_formed && !result.specs.empty() && request.loop.empty() && request.overrides.empty() &&
+      std::none_of(found.diagnostics().begin(), found.diagnostics().end(), diagnostics::leaves_no_meaning);
   if (all_seen) report_unused(allowances, result.file, compilation.engine);
   compilation.engine.sort();
   return std::move(result.specs);

@@ -1,20 +1,16 @@
 // `loopc run`: the only subcommand that starts the runtime to train.
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstring>
 #include <memory>
-#include <system_error>
 
 #include "compiler/diagnostics/render.h"
 #include "compiler/driver/allowances.h"
 #include "compiler/driver/availability.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/foreground_runtime.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/driver/process.h"
 #include "compiler/driver/runtime_command.h"
 #include "compiler/driver/spec_options.h"
 #include "compiler/driver/subcommands.h"
-#include "runtime/plan/json.h"
 
 namespace loop::driver {
 namespace {
@@ -24,19 +20,6 @@ struct RunOptions {
   std::string out;
   std::optional<int64_t> ranks;
 };
-
-/// What the end of the runtime means for our own exit status.
-int status_of(const Ended& ended, Context& context) {
-  if (ended.signal == 0) return ended.status;
-  if (ended.signal == SIGINT || ended.signal == SIGTERM || ended.signal == SIGHUP) return kInterrupted;
-  context.err << "loopc: the runtime was ended by signal " << ended.signal << " ("
-              << ::strsignal(ended.signal) << ")\n";
-  if (ended.signal == SIGKILL) {
-    context.err << "loopc: the system does this when memory runs out; a smaller `micro_batch` needs less\n";
-    return kTrainingFailed;
-  }
-  return kInternal;
-}
 
 int run_loop(const RunOptions& options, Context& context) {
   Compilation compilation;
@@ -52,14 +35,8 @@ int run_loop(const RunOptions& options, Context& context) {
   if (compilation.engine.has_errors()) return kFindings;
   log_allowed_errors(context.err, compilation.sources, compilation.allowed);
   const std::filesystem::path looprun = require_looprun();
-  const std::string plan = plan::to_json(lower_spec(compilation, *spec)).dump();
-  context.out.flush();
-  context.err.flush();
-  try {
-    return status_of(run_in_foreground(train_command(looprun, options.out, options.ranks), plan), context);
-  } catch (const std::system_error& error) {
-    throw InstallationError("the runtime cannot be started: " + std::string(error.what()));
-  }
+  return run_runtime(train_command(looprun, options.out, options.ranks), lower_spec(compilation, *spec),
+                     context);
 }
 
 }  // namespace

@@ -1,16 +1,15 @@
 // `loopc verify`: what the spec's window really gives, against one big batch.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
-#include <system_error>
 
 #include "compiler/diagnostics/render.h"
 #include "compiler/driver/exit_codes.h"
+#include "compiler/driver/foreground_runtime.h"
 #include "compiler/driver/pipeline.h"
-#include "compiler/driver/process.h"
 #include "compiler/driver/runtime_command.h"
 #include "compiler/driver/spec_options.h"
 #include "compiler/driver/subcommands.h"
-#include "runtime/plan/json.h"
 
 namespace loop::driver {
 namespace {
@@ -20,37 +19,19 @@ struct VerifyOptions {
   VerifyRequest verification;
 };
 
-/// Syntax, names and keys: a spec with such errors has no meaning that could be executed. Codes are as the
-/// families are: L0xx.
-bool has_meaning(const diagnostics::Engine& engine) {
-  for (const diagnostics::Diagnostic& finding : engine.diagnostics()) {
-    const bool of_language = diagnostics::entry(finding.code).id < "L100";
-    if (of_language && finding.severity == diagnostics::Severity::error) return false;
-  }
-  return true;
-}
-
 int verify_loop(const VerifyOptions& options, Context& context) {
   Compilation compilation;
   const std::vector<sema::Spec> specs = check_spec(compilation, options.request, context.in);
   diagnostics::render_text(context.err, compilation.sources, compilation.engine.diagnostics(),
                            {.color = context.color_err});
-  if (!has_meaning(compilation.engine)) return kFindings;
+  const auto& findings = compilation.engine.diagnostics();
+  if (std::any_of(findings.begin(), findings.end(), diagnostics::leaves_no_meaning)) return kFindings;
   const sema::Spec& spec = only_loop(specs, options.request);
   if (compilation.engine.has_errors()) {
     context.err << "loopc: the spec has findings; it is executed as it is written\n";
   }
-  const std::string plan = plan::to_json(lower_spec(compilation, spec)).dump();
-  context.out.flush();
-  context.err.flush();
-  try {
-    const Ended ended = run_in_foreground(verify_command(require_looprun(), options.verification), plan);
-    if (ended.signal == 0) return ended.status;
-    context.err << "loopc: the runtime was ended by signal " << ended.signal << '\n';
-    return kInternal;
-  } catch (const std::system_error& error) {
-    throw InstallationError("the runtime cannot be started: " + std::string(error.what()));
-  }
+  return run_runtime(verify_command(require_looprun(), options.verification), lower_spec(compilation, spec),
+                     context);
 }
 
 }  // namespace

@@ -70,11 +70,6 @@ std::map<Code, int> count(const Checked& checked) {
   return counts;
 }
 
-/// Names come before meaning: while a loop's are not right it is not checked.
-bool is_about_meaning(Code code) {
-  return diagnostics::entry(code).id >= "L100";
-}
-
 /// The finding is gone, and nothing has come instead.
 bool improves(const Checked& before, const Checked& after, Code repaired) {
   std::map<Code, int> then = count(before);
@@ -82,7 +77,9 @@ bool improves(const Checked& before, const Checked& after, Code repaired) {
   if (now[repaired] >= then[repaired]) return false;
   const bool reveals = after.loops > before.loops;
   return std::all_of(now.begin(), now.end(), [&](const auto& one) {
-    return one.second <= then[one.first] || (reveals && is_about_meaning(one.first));
+    return one.second <= then[one.first] ||  // Names come before meaning: while a loop's are not right it is
+                                             // not checked.
+           (reveals && diagnostics::is_about_meaning(one.first));
   });
 }
 

@@ -116,20 +116,8 @@ int64_t Interpreter::losses(const std::vector<plan::Operation>& operations, cons
 }
 
 bool repeatable(const std::vector<plan::Operation>& micro) {
-  return std::all_of(micro.begin(), micro.end(), [](const plan::Operation& operation) {
-    switch (operation.kind) {
-      case OpKind::forward:
-      case OpKind::loss:
-      case OpKind::scale_loss:
-      case OpKind::backward:
-        return true;
-      case OpKind::autocast:
-      case OpKind::sync_on:
-      case OpKind::when:
-        return repeatable(operation.body);
-      default:
-        return false;
-    }
+  return std::none_of(micro.begin(), micro.end(), [](const plan::Operation& operation) {
+    return acts_on_gradient(operation.kind) || !repeatable(operation.body);
   });
 }
 

@@ -27,6 +27,14 @@ double threshold(const plan::Operation& clip, const plan::Lookup& lookup) {
 
 }  // namespace
 
+std::optional<plan::ReduceMode> first_reduction(const std::vector<plan::Operation>& operations) {
+  for (const plan::Operation& operation : operations) {
+    if (operation.kind == plan::OpKind::reduce) return operation.reduce_mode;
+    if (const auto inner = first_reduction(operation.body)) return inner;
+  }
+  return std::nullopt;
+}
+
 /// One pass over all groups: the norm as it is now, and the first bad parameter if there is one.
 void UpdateOperations::measure(WindowState& window) {
   const double norm = parameters_.gradient_norm({});
@@ -51,13 +59,16 @@ void UpdateOperations::unscale(WindowState& window) {
   window.unscale_verdict = window.known_finite;
 }
 
+bool UpdateOperations::reduced_by_mean(const WindowState& window) const {
+  const plan::ReduceMode by = window.reduced_by.value_or(next_reduction_.value_or(plan::ReduceMode::sum));
+  return by == plan::ReduceMode::mean;
+}
+
 void UpdateOperations::normalize(WindowState& window) {
   if (objective_.terms_share_one_class()) {
     const double count =
         objective_.divisor(static_cast<size_t>(objective_.terms().front().count_class), window.counts);
-    const bool mean =
-        window.reduced_by.value_or(next_reduction_.value_or(plan::ReduceMode::sum)) == plan::ReduceMode::mean;
-    scale((mean ? static_cast<double>(ranks_.ranks().size()) : 1) / count, window);
+    scale((reduced_by_mean(window) ? static_cast<double>(ranks_.ranks().size()) : 1) / count, window);
     return;
   }
   throw Error(ErrorKind::internal, "`normalize` with several count classes: no single factor is right");

@@ -8,6 +8,9 @@
 
 namespace loop::engine {
 
+/// The first reduction that a block holds.
+std::optional<plan::ReduceMode> first_reduction(const std::vector<plan::Operation>& operations);
+
 class UpdateOperations {
  public:
   UpdateOperations(gradients::Parameters& parameters, const Objective& objective, const Steps& steps,
@@ -26,6 +29,8 @@ class UpdateOperations {
   /// Multiplies by W/N: W is the number of ranks if the nearest reduction before it is a mean (with none, the
   /// next one), else 1. Throws loop::Error (internal) with several count classes.
   void normalize(WindowState& window);
+  /// Whether the reduction that decides W is a mean.
+  bool reduced_by_mean(const WindowState& window) const;
   void scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro);
   /// A gradient that is not finite is left as it is: `step` will refuse it, and the report still finds the
   /// parameter.

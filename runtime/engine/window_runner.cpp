@@ -1,6 +1,7 @@
 #include "runtime/engine/window_runner.h"
 
 #include "loop/error.h"
+#include "runtime/engine/open_window.h"
 #include "runtime/engine/random.h"
 #include "runtime/engine/variables.h"
 #include "runtime/plan/counts_ahead.h"
@@ -16,15 +17,6 @@ void collect_targets(const std::vector<plan::Operation>& operations, plan::OpKin
     if (operation.kind == kind) targets.insert(operation.target);
     collect_targets(operation.body, kind, targets);
   }
-}
-
-/// The first reduction that a block holds.
-std::optional<plan::ReduceMode> first_reduction(const std::vector<plan::Operation>& operations) {
-  for (const plan::Operation& operation : operations) {
-    if (operation.kind == plan::OpKind::reduce) return operation.reduce_mode;
-    if (const auto inner = first_reduction(operation.body)) return inner;
-  }
-  return std::nullopt;
 }
 
 /// Running statistics and the like, which a forward pass changes: a skipped update must not keep what it did
@@ -70,40 +62,13 @@ WindowRunner::WindowRunner(const plan::Plan& plan, const Source& train, Model& m
 }
 
 WindowState WindowRunner::open(const data::WindowPlan& window) const {
-  WindowState state;
-  state.number = clocks_.attempts;
-  state.micro_batches = static_cast<int64_t>(window.micro.size());
-  const plan::WindowSize& size = plan_.window.size;
-  state.configured_micro_batches =
-      data::window_size_at(size, size.ramp ? clocks_.value(size.ramp->over_clock) : 0);
-  state.totals = {window.samples, window.tokens, state.micro_batches, window.epochs_after};
-  state.horizon = horizon_;
-  state.rank_counts = state.counts = objective_.no_counts();
-  return state;
-}
-
-Counts WindowRunner::count_ahead(const data::WindowPlan& window, const WindowState& state) const {
-  Counts total = objective_.no_counts();
-  for (size_t k = 0; k < window.micro.size(); ++k) {
-    MicroState micro;
-    micro.index = k;
-    micro.first = k == 0;
-    micro.last = k + 1 == window.micro.size();
-    // Only the counts are kept: the batches of a whole window need not fit into memory at once.
-    micro.counts = objective_.count(collate(window.micro[k]));
-    const int64_t times = interpreter_.losses(plan_.micro, state, micro);
-    for (int64_t i = 0; i < times; ++i) add(total, micro.counts);
-  }
-  return total;
+  return open_window(plan_, window, clocks_, horizon_, objective_);
 }
 
 void WindowRunner::run_micro_batch(size_t index, const Batch& batch, WindowState& state) {
-  MicroState micro;
-  micro.index = index;
-  micro.first = index == 0;
-  micro.last = static_cast<int64_t>(index) + 1 == state.micro_batches;
+  MicroState micro =
+      open_micro_batch(index, static_cast<size_t>(state.micro_batches), objective_.count(batch));
   micro.batch = &batch;
-  micro.counts = objective_.count(batch);
   interpreter_.run(plan_.micro, state, &micro);
 }
 
@@ -116,7 +81,9 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
   Buffers buffers(model_);
   start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number), ranks_.ranks().rank());
   if (counts_ahead_) {
-    state.rank_counts = count_ahead(window, state);
+    // Only the counts are kept: the batches of a whole window need not fit into memory at once.
+    state.rank_counts = count_window(plan_.micro, state, interpreter_, objective_,
+                                     [&](size_t k) { return objective_.count(collate(window.micro[k])); });
     state.counts = ranks_.sum_counts(state.rank_counts);
     state.counts_complete = true;
   }

@@ -40,7 +40,6 @@ class WindowRunner {
 
  private:
   WindowState open(const data::WindowPlan& window) const;
-  Counts count_ahead(const data::WindowPlan& window, const WindowState& state) const;
   void run_micro_batch(size_t index, const Batch& batch, WindowState& state);
   void trace(const data::WindowPlan& window, WindowState& state);
   std::optional<size_t> look_again(const data::WindowPlan& window, const WindowState& state);

@@ -5,6 +5,7 @@
 #include "loop/error.h"
 #include "runtime/distributed/communicator.h"
 #include "runtime/engine/interpreter.h"
+#include "runtime/engine/open_window.h"
 #include "runtime/engine/random.h"
 #include "runtime/engine/rank_sync.h"
 #include "runtime/engine/variables.h"
@@ -41,9 +42,9 @@ class Execution {
         alone_(distributed::alone()),
         sync_(parts_.plan, *parts_.parameters, *parts_.objective, *alone_),
         micro_operations_(*parts_.model, *parts_.objective, sync_),
-        // Every rank executes as if it were alone: reductions, and what they make of `normalize`, are here.
+        // Every rank executes as if it were alone: the reductions themselves, and W, are here.
         update_operations_(*parts_.parameters, *parts_.objective, steps_, averages_, clocks_, sync_,
-                           std::nullopt),
+                           engine::first_reduction(parts_.plan.update)),
         interpreter_(micro_operations_, update_operations_, *parts_.objective, clocks_, sync_),
         batches_(batches(setting)) {}
 
@@ -53,17 +54,11 @@ class Execution {
     engine::start_stream(parts_.plan.seed, engine::Stream::training,
                          static_cast<uint64_t>(setting_.clocks.attempts));
     for (size_t k = 0; k < batches_.size(); ++k) {
-      last_ = k + 1 == batches_.size();
-      first_ = k == 0;
       for (size_t r = 0; r < ranks_.size(); ++r) {
-        MicroState& micro = ranks_[r].state = MicroState();
-        micro.index = k;
-        micro.first = first_;
-        micro.last = last_;
-        micro.batch = &batches_[k][r];
-        micro.counts = parts_.objective->count(batches_[k][r]);
+        ranks_[r].state =
+            engine::open_micro_batch(k, batches_.size(), parts_.objective->count(batches_[k][r]));
+        ranks_[r].state.batch = &batches_[k][r];
       }
-      synchronises_ = true;  // a forward outside any `sync_on`, as in DDP
       block(&Rank::micro, parts_.plan.micro, true);
     }
     result_.moved = (parts_.parameters->flat_parameters() - before).abs().max().item<double>();
@@ -80,15 +75,10 @@ class Execution {
     std::vector<engine::Counts> own;
     for (size_t r = 0; r < ranks_.size(); ++r) {
       const data::WindowPlan& window = setting_.ranks[r];
-      WindowState& state = ranks_[r].window;
-      state.number = setting_.clocks.attempts;
-      state.micro_batches = static_cast<int64_t>(window.micro.size());
-      const plan::WindowSize& extent = parts_.plan.window.size;
-      state.configured_micro_batches =
-          data::window_size_at(extent, extent.ramp ? setting_.clocks.value(extent.ramp->over_clock) : 0);
-      state.totals = {window.samples, window.tokens, state.micro_batches, window.epochs_after};
-      state.horizon = setting_.horizon;
-      own.push_back(count(r));
+      ranks_[r].window =
+          engine::open_window(parts_.plan, window, setting_.clocks, setting_.horizon, *parts_.objective);
+      own.push_back(engine::count_window(parts_.plan.micro, ranks_[r].window, interpreter_, *parts_.objective,
+                                         [&](size_t k) { return parts_.objective->count(batches_[k][r]); }));
       engine::add(result_.counts, own.back());
     }
     for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -105,20 +95,6 @@ class Execution {
       rank.captured.resize(rank.gradients.size());
     }
     parts_.parameters->clear_touched();
-  }
-
-  engine::Counts count(size_t r) const {
-    engine::Counts total = parts_.objective->no_counts();
-    for (size_t k = 0; k < batches_.size(); ++k) {
-      MicroState micro;
-      micro.index = k;
-      micro.first = k == 0;
-      micro.last = k + 1 == batches_.size();
-      micro.counts = parts_.objective->count(batches_[k][r]);
-      const int64_t times = interpreter_.losses(parts_.plan.micro, ranks_[r].window, micro);
-      for (int64_t i = 0; i < times; ++i) engine::add(total, micro.counts);
-    }
-    return total;
   }
 
   void block(std::vector<Operation> Rank::*program, const std::vector<Operation>& original, bool in_micro) {
@@ -161,24 +137,11 @@ class Execution {
           if (parts_.plan.window.sync == plan::Sync::manual) reduce(operation.reduce_mode, active, nullptr);
           break;
         default:
-          if (operation.kind == OpKind::forward) synchronises_ = !scope || matches(*scope);
+          if (operation.kind == OpKind::forward)
+            for (const size_t r : active) ranks_[r].state.sync_scope = scope;
           leaf(programs, i, operation, active, in_micro);
       }
     }
-  }
-
-  bool matches(plan::SyncOn on) const {
-    switch (on) {
-      case plan::SyncOn::last:
-        return last_;
-      case plan::SyncOn::first:
-        return first_;
-      case plan::SyncOn::every:
-        return true;
-      case plan::SyncOn::none:
-        return false;
-    }
-    return false;
   }
 
   void leaf(const std::vector<const std::vector<Operation>*>& programs, size_t i, const Operation& original,
@@ -198,35 +161,25 @@ class Execution {
                                 engine::variables(clocks_, *parts_.objective, rank.window, micro));
       } else {
         interpreter_.run(std::vector<Operation>{(*programs[r])[i]}, rank.window, micro);
-        if (original.kind == OpKind::normalize && mean_before_normalize(i)) {
+        if (original.kind == OpKind::normalize && update_operations_.reduced_by_mean(rank.window)) {
           parts_.parameters->scale_gradients({}, static_cast<double>(size()));
         }
       }
       store(rank.gradients);
     }
-    if (original.kind == OpKind::backward && synchronises_ && parts_.plan.window.sync != plan::Sync::manual) {
+    if (original.kind == OpKind::backward && ranks_[active.front()].state.synchronises) {
       const bool only_new = parts_.plan.canonical_micro && parts_.plan.window.sync == plan::Sync::every;
       reduce(parts_.plan.window.reduce, active, only_new ? &before : nullptr);
     }
   }
 
-  /// W = R when the nearest reduction before it (if none, the next one) is a mean.
-  bool mean_before_normalize(size_t index) const {
-    if (reduced_) return *reduced_ == ReduceMode::mean;
-    const auto& update = parts_.plan.update;
-    for (size_t i = index; i < update.size(); ++i) {
-      if (update[i].kind == OpKind::reduce) return update[i].reduce_mode == ReduceMode::mean;
-    }
-    return parts_.plan.window.reduce == ReduceMode::mean;
-  }
-
   void reduce(ReduceMode mode, const std::vector<size_t>& active, const std::vector<Gradients>* before) {
-    reduced_ = mode;
     if (active.size() != ranks_.size()) {
       throw Error(ErrorKind::findings,
                   "a reduction is reached by some ranks only: the others would wait for ever",
                   "guard reductions only by what is equal on all ranks; `loopc check` names the place");
     }
+    for (Rank& rank : ranks_) rank.window.reduced_by = mode;
     for (size_t g = 0; g < ranks_.front().gradients.size(); ++g) {
       torch::Tensor total = torch::zeros_like(ranks_.front().gradients[g]);
       for (size_t r = 0; r < ranks_.size(); ++r) {
@@ -289,8 +242,6 @@ class Execution {
   std::vector<std::vector<Batch>> batches_;
   std::vector<Rank> ranks_;
   SpecGradient result_;
-  std::optional<ReduceMode> reduced_;
-  bool synchronises_ = true, first_ = false, last_ = false;
 };
 
 }  // namespace

@@ -4,23 +4,7 @@
 set -u
 loopc=$1
 source=$2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
-expect() {
-  local wanted=$1
-  shift
-  "$@" >out.txt 2>err.txt
-  local got=$?
-  [ "$got" -eq "$wanted" ] || { fail "expected exit $wanted, got $got: $*"; cat out.txt err.txt >&2; }
-}
-has() { grep -qF -- "$2" "$1" || { fail "$1 has no '$2'"; cat "$1" >&2; }; }
-lacks() { ! grep -qF -- "$2" "$1" || { fail "$1 has '$2'"; cat "$1" >&2; }; }
+source "$(dirname "${BASH_SOURCE[0]}")/shell.sh"
 
 # L807 at `size`, L204 at `backward`: notes.
 spec() {

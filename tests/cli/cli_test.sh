@@ -3,27 +3,7 @@
 #   cli_test.sh PATH_TO_LOOPC
 set -u
 loopc=$1
-folder=$(mktemp -d)
-trap 'chmod -R u+rwX "$folder"; rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
-
-# expect STATUS command…: its output is left in out.txt and err.txt
-expect() {
-  local wanted=$1
-  shift
-  "$@" >out.txt 2>err.txt
-  local got=$?
-  [ "$got" -eq "$wanted" ] || { fail "expected exit $wanted, got $got: $*"; cat out.txt err.txt >&2; }
-}
-
-has() { grep -qF -- "$2" "$1" || { fail "$1 has no '$2'"; cat "$1" >&2; }; }
-lacks() { ! grep -qF -- "$2" "$1" || { fail "$1 has '$2'"; cat "$1" >&2; }; }
+source "$(dirname "${BASH_SOURCE[0]}")/shell.sh"
 
 cat >good.loop <<'SPEC'
 use std.optimizers.sgd

@@ -3,15 +3,7 @@
 #   verify_test.sh PATH_TO_LOOPC GOLDEN_FOLDER      LOOP_UPDATE_GOLDEN=1 rewrites the folder
 set -u
 loopc=$1 golden=$2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failures=$((failures + 1))
-}
+source "$(dirname "${BASH_SOURCE[0]}")/shell.sh"
 
 for i in $(seq 1 22); do echo "line $i $(printf 'x%.0s' $(seq 1 $((i % 7))))"; done > lines.txt
 { echo "a,b,c,y"; for i in $(seq 1 26); do echo "$((i * 7 % 11)).5,$((i * 5 % 13)),$((i % 3)),$((i * i % 17))"; done; } > rows.csv
@@ -70,9 +62,7 @@ readable() { sed -E 's/[0-9]+[.][0-9]+e-1[0-9]/(rounding)/g'; }
 report() {
   local name=$1 wanted=$2
   shift 2
-  "$loopc" verify "$@" > out.txt 2> err.txt
-  local got=$?
-  [ "$got" -eq "$wanted" ] || { fail "expected exit $wanted, got $got: verify $*"; cat out.txt err.txt >&2; }
+  expect "$wanted" "$loopc" verify "$@"
   readable < out.txt > "$name.txt"
   if [ "${LOOP_UPDATE_GOLDEN:-}" = 1 ]; then
     cp "$name.txt" "$golden/$name.txt"
@@ -88,18 +78,15 @@ report wrong_count 1 wrong_count.loop --ranks 1
 report mean_of_means 1 mean_of_means.loop --ranks 2
 report batch_norm 1 batch_norm.loop --ranks 1
 
-"$loopc" verify right.loop --json > out.json 2> err.txt || fail "verify --json"
-grep -q '"equal": true' out.json || fail "the JSON report does not say that it is equal"
-"$loopc" verify wrong_count.loop > out.txt 2> err.txt
-grep -q 'L302' err.txt || fail "the checker's finding is not shown"
-"$loopc" verify right.loop --window last > out.txt 2> err.txt
-[ $? -eq 2 ] || fail "a window that does not exist is wrong usage"
-grep -q "'last'" err.txt || fail "the message does not name the window"
-"$loopc" verify missing.loop > out.txt 2> err.txt
-[ $? -eq 2 ] || fail "a file that does not exist is wrong usage"
+expect 0 "$loopc" verify right.loop --json
+has out.txt '"equal": true'
+expect 1 "$loopc" verify wrong_count.loop
+has err.txt L302
+expect 2 "$loopc" verify right.loop --window last
+has err.txt "'last'"
+expect 2 "$loopc" verify missing.loop
 printf 'loop x {\n  seed = \n}\n' > bad.loop
-"$loopc" verify bad.loop > out.txt 2> err.txt
-[ $? -eq 1 ] || fail "a spec without a meaning has findings"
+expect 1 "$loopc" verify bad.loop
 
 [ "$failures" -eq 0 ] || { echo "$failures failures" >&2; exit 1; }
 echo "verify: all as expected"

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compiler/diagnostics/render.h"
+#include "tests/support/golden.h"
 
 using namespace loop;
 using namespace loop::diagnostics;
@@ -16,13 +17,7 @@ using namespace loop::diagnostics;
 namespace {
 
 void check_golden(const std::string& name, const std::string& shown) {
-  const std::string path = std::string(LOOP_SOURCE_DIR) + "/tests/golden/formats/" + name;
-  if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << shown;
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path);
-  std::stringstream expected;
-  expected << file.rdbuf();
-  CHECK(shown == expected.str());
+  loop::testing::check_golden(std::string(LOOP_SOURCE_DIR) + "/tests/golden/formats/" + name, shown);
 }
 
 const char* const kSpec =

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/golden.h"
+
 using namespace loop;
 using namespace loop::diagnostics;
 
@@ -38,13 +40,8 @@ struct Case {
 };
 
 void check_golden(const std::string& name, const std::string& shown) {
-  const std::string path = std::string(LOOP_SOURCE_DIR) + "/tests/golden/diagnostics/" + name + ".txt";
-  if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << shown;
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path);
-  std::stringstream expected;
-  expected << file.rdbuf();
-  CHECK(shown == expected.str());
+  loop::testing::check_golden(std::string(LOOP_SOURCE_DIR) + "/tests/golden/diagnostics/" + name + ".txt",
+                              shown);
 }
 
 const char* const kSpec =

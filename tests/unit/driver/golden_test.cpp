@@ -2,22 +2,17 @@
 // LOOP_UPDATE_GOLDEN=1 writes the texts anew.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "compiler/driver/command.h"
+#include "tests/support/golden.h"
 
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 /// Paths are shown as they were given; relative ones make the golden texts the same everywhere.
 class WorkingFolder {
@@ -55,7 +50,6 @@ TEST_CASE("golden: what `loopc check` prints") {
     for (size_t at = shown.find(root); at != std::string::npos; at = shown.find(root))
       shown.erase(at, root.size());
     const fs::path golden = fs::path(spec).replace_extension(".txt");
-    if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << shown;
-    CHECK(shown == read(golden));
+    loop::testing::check_golden(golden, shown);
   }
 }

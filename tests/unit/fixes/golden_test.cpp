@@ -1,8 +1,8 @@
 // Whole specs before and after `--fix`: tests/golden/fixes/NAME.before.loop and NAME.after.loop.
 // LOOP_UPDATE_GOLDEN=1 writes the latter anew.
 #include <algorithm>
-#include <cstdlib>
 
+#include "tests/support/golden.h"
 #include "tests/unit/fixes/support.h"
 
 using namespace loop;
@@ -24,7 +24,6 @@ TEST_CASE("golden: what `loopc check --fix` makes of a text") {
     const std::string code = before.filename().string().substr(0, 4);
     CHECK(judge(read(before)).counts.contains(code));
     CHECK(!judge(fixed.text).counts.contains(code));
-    if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << fixed.text;
-    CHECK(fixed.text == read(golden));
+    loop::testing::check_golden(golden, fixed.text);
   }
 }

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include "compiler/plan/prediction.h"
 #include "compiler/sema/analyze.h"
 #include "runtime/plan/json.h"
+#include "tests/support/golden.h"
 
 namespace fs = std::filesystem;
 using namespace loop;
@@ -80,8 +80,7 @@ TEST_CASE("plans for a person") {
     shown = shown.substr(0, shown.find("---- with --data ----")) +
             without_hash(shown.substr(shown.find("---- with --data ----")));
     const fs::path golden = fs::path(entry.path()).replace_extension(".txt");
-    if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << shown;
-    CHECK(shown == read(golden));
+    loop::testing::check_golden(golden, shown);
   }
   CHECK(seen >= 3);
 }
@@ -112,9 +111,7 @@ TEST_CASE("a prediction for many ranks, for a person") {
   CHECK(planner::to_json(blind)["collectives"].is_null());
   out << "\n---- one rank ----\n";
   planner::dump_prediction(out, planner::predict(plan, 1, slots, ""));
-  const fs::path golden = kGolden / "many_ranks.txt";
-  if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr) std::ofstream(golden, std::ios::binary) << out.str();
-  CHECK(out.str() == read(golden));
+  loop::testing::check_golden(kGolden / "many_ranks.txt", out.str());
 }
 
 TEST_CASE("a lowered operation knows its place, and the plan survives its JSON form") {

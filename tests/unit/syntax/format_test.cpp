@@ -3,10 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/golden.h"
 #include "tests/support/spec_generator.h"
 #include "tests/unit/syntax/parsed.h"
 
@@ -68,9 +68,7 @@ TEST_CASE("formatting: golden files") {
     const Parsed parsed(read(entry.path()));
     REQUIRE(parsed.findings() == "");
     const std::string formatted = parsed.formatted();
-    if (std::getenv("LOOP_UPDATE_GOLDEN") != nullptr)
-      std::ofstream(expected_path, std::ios::binary) << formatted;
-    CHECK(formatted == read(expected_path));
+    loop::testing::check_golden(expected_path, formatted);
     CHECK(Parsed(formatted).formatted() == formatted);
   }
   CHECK(seen >= 4);
