@@ -59,8 +59,10 @@ CompiledRule::CompiledRule(plan::UpdateRule rule, Element element)
     : rule_(std::move(rule)), split_(split(rule_)), code_(std::make_unique<Code>()) {
   code_->jit = load(host_module(split_, rule_, element));
   code_->update = expect(code_->jit->lookup("update")).toPtr<Update>();
-  for (size_t j = 0; j < split_.norms.size(); ++j)
+  for (size_t j = 0; j < split_.norms.size(); ++j) {
+    norms_.push_back(norm_name(split_.norms[j].of));
     code_->norms.push_back(expect(code_->jit->lookup("norm_" + std::to_string(j))).toPtr<Norm>());
+  }
 }
 
 CompiledRule::~CompiledRule() = default;
@@ -98,6 +100,12 @@ std::shared_ptr<const CompiledRule> cached_rule(const plan::UpdateRule& rule, El
   std::shared_ptr<const CompiledRule>& entry = known[content(rule, element)];
   if (!entry) entry = CompiledRule::compile(rule, element);
   return entry;
+}
+
+plan::RuleCompiler rule_compiler() {
+  return [](const plan::UpdateRule& rule, plan::Dtype element) -> std::shared_ptr<const plan::RuleKernel> {
+    return cached_rule(rule, element == plan::Dtype::fp64 ? Element::f64 : Element::f32);
+  };
 }
 
 std::string to_ptx(const plan::UpdateRule& rule, Element element, int major, int minor) {

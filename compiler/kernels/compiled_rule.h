@@ -10,38 +10,29 @@
 #include <vector>
 
 #include "compiler/kernels/emit.h"
+#include "runtime/plan/rule_kernel.h"
 
 namespace loop::kernels {
 
-/// Memory of one tensor or arena: `param`, `grad`, then the states, each an array of the rule's element type;
-/// none overlaps another.
-using Arrays = std::vector<void*>;
+using plan::Arrays;
 
-class CompiledRule {
+class CompiledRule : public plan::RuleKernel {
  public:
   /// Compiles for this processor: vectorised under strict floating point, so that an element's result depends
   /// neither on its neighbours nor on how the work is divided. Throws std::invalid_argument for a rule that
   /// has no meaning (split.h), std::runtime_error when LLVM cannot compile it.
   static std::shared_ptr<const CompiledRule> compile(const plan::UpdateRule& rule, Element element);
-  ~CompiledRule();
+  ~CompiledRule() override;
   CompiledRule(const CompiledRule&) = delete;
   CompiledRule& operator=(const CompiledRule&) = delete;
 
-  size_t states() const { return rule_.states.size(); }
-  /// Norms that `scalars` asks for by name, in the order to compute them; empty for most rules.
-  const std::vector<Split::Norm>& norms() const { return split_.norms; }
-
-  /// The values of the slots; `lookup` knows the hyper-parameters, `step` and, as far as they are computed,
-  /// "norm(x)". What cannot be computed yet is NaN.
-  std::vector<double> scalars(const plan::Lookup& lookup) const;
-  /// Σ x² of the j-th norm's argument over elements [begin, end), accumulated in FP64 in an order that
-  /// depends on `begin` and `end` alone.
+  size_t states() const override { return rule_.states.size(); }
+  const std::vector<std::string>& norms() const override { return norms_; }
+  std::vector<double> scalars(const plan::Lookup& lookup) const override;
   double sum_of_squares(size_t norm, const Arrays& arrays, std::span<const double> scalars, double factor,
-                        int64_t begin, int64_t end) const;
-  /// Runs the rule on elements [begin, end) with `factor` · gradient; writes zeros into the gradient if
-  /// `zero`. Disjoint ranges may run on different threads.
+                        int64_t begin, int64_t end) const override;
   void update(const Arrays& arrays, std::span<const double> scalars, double factor, int64_t begin,
-              int64_t end, bool zero) const;
+              int64_t end, bool zero) const override;
 
  private:
   struct Code;
@@ -49,11 +40,14 @@ class CompiledRule {
 
   plan::UpdateRule rule_;
   Split split_;
+  std::vector<std::string> norms_;
   std::unique_ptr<Code> code_;
 };
 
 /// The same rule and element type compiled once per process, whoever asks. Thread-safe.
 std::shared_ptr<const CompiledRule> cached_rule(const plan::UpdateRule& rule, Element element);
+/// `cached_rule` as the runtime asks for it.
+plan::RuleCompiler rule_compiler();
 
 /// The rule as PTX for devices of compute capability `major`.`minor`. Throws std::invalid_argument for one
 /// that needs a device's mathematics library in the loop over elements.

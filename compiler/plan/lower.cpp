@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "compiler/plan/update_rule.h"
+
 namespace loop::planner {
 namespace {
 
@@ -53,6 +55,7 @@ plan::Plan lower(const sema::Spec& spec, const base::SourceManager& sources) {
   plan.device = spec.device.value;
   plan.ranks = spec.ranks.value;
   plan.dtype = spec.dtype.value;
+  plan.accumulate = spec.accumulate.value;
   plan.model = spec.model.component;
   plan.init_weights = spec.init_weights.value;
   plan.batch_norm = spec.batch_norm.value;
@@ -84,6 +87,7 @@ plan::Plan lower(const sema::Spec& spec, const base::SourceManager& sources) {
 
   plan.micro = lowering.operations(spec.micro.operations);
   plan.update = lowering.operations(spec.update.operations);
+  for (const sema::RuleDefinition& rule : spec.rules) plan.rules.push_back(update_rule(rule));
   plan.canonical_micro = !spec.micro.written;
   plan.canonical_update = !spec.update.written || spec.update.completed;
 

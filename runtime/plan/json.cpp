@@ -40,6 +40,19 @@ void fields(A& a, StepRule& r) {
   a("hyper", r.hyper);
 }
 template <class A>
+void fields(A& a, UpdateRule::Statement& s) {
+  a("kind", s.kind);
+  a("target", s.target);
+  a("value", s.value);
+}
+template <class A>
+void fields(A& a, UpdateRule& r) {
+  a("name", r.name);
+  a("hyper", r.hyper);
+  a("states", r.states);
+  a("statements", r.statements);
+}
+template <class A>
 void fields(A& a, Power& p) {
   a("symbol", p.symbol);
   a("count_class", p.count_class);
@@ -70,6 +83,8 @@ void fields(A& a, Operation& o) {
   a("target", o.target);
   a("condition", o.condition);
   a("body", o.body);
+  a("folded", o.folded);
+  a("zeroes", o.zeroes);
   a("place", o.place);
 }
 template <class A>
@@ -87,6 +102,7 @@ void fields(A& a, Data& d) {
   a("sources", d.sources);
   a("train", d.train);
   a("micro_batch_samples", d.micro_batch_samples);
+  a("micro_batch_auto", d.micro_batch_auto);
   a("order", d.order);
   a("short", d.short_policy);
   a("uneven", d.uneven);
@@ -150,6 +166,7 @@ void fields(A& a, Window& w) {
   a("tail", w.tail);
   a("empty", w.empty);
   a("oom", w.oom);
+  a("compress", w.compress);
 }
 template <class A>
 void fields(A& a, Nonfinite& n) {
@@ -220,6 +237,8 @@ void fields(A& a, Plan& p) {
   a("device", p.device);
   a("ranks", p.ranks);
   a("dtype", p.dtype);
+  a("accumulate", p.accumulate);
+  a("memory_bytes", p.memory_bytes);
   a("model", p.model);
   a("init_weights", p.init_weights);
   a("batch_norm", p.batch_norm);
@@ -232,6 +251,7 @@ void fields(A& a, Plan& p) {
   a("nonfinite", p.nonfinite);
   a("micro", p.micro);
   a("update", p.update);
+  a("rules", p.rules);
   a("canonical_micro", p.canonical_micro);
   a("canonical_update", p.canonical_update);
   a("averages", p.averages);
@@ -343,7 +363,8 @@ void read(const json& document, T& value, const std::string& where) {
       if (document.is_null()) {
         value.reset();
       } else {
-        // Not `emplace()`: clang takes a nested type with member initializers for one without a default constructor there.
+        // Not `emplace()`: clang takes a nested type with member initializers for one without a default
+        // constructor there.
         value = typename T::value_type{};
         read(document, *value, where);
       }
@@ -367,6 +388,13 @@ void read(const json& document, T& value, const std::string& where) {
 constexpr const char* kFormat = "loop-plan";
 
 }  // namespace
+
+const UpdateRule* Plan::rule_of(const StepRule& step) const {
+  for (const UpdateRule& rule : rules) {
+    if (rule.name == step.optimizer) return &rule;
+  }
+  return nullptr;
+}
 
 std::string content_hash(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325ULL;

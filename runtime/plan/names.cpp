@@ -23,6 +23,9 @@ LOOP_SPELLINGS(NonfiniteAction, {NonfiniteAction::skip, "skip"}, {NonfiniteActio
 LOOP_SPELLINGS(BatchNorm, {BatchNorm::per_micro, "per_micro"}, {BatchNorm::across_ranks, "across_ranks"},
                {BatchNorm::frozen, "frozen"})
 LOOP_SPELLINGS(AmpMode, {AmpMode::off, "off"}, {AmpMode::bf16, "bf16"}, {AmpMode::fp16, "fp16"})
+LOOP_SPELLINGS(Compression, {Compression::none, "none"}, {Compression::bf16, "bf16"})
+LOOP_SPELLINGS(UpdateRule::Statement::Kind, {UpdateRule::Statement::Kind::let, "let"},
+               {UpdateRule::Statement::Kind::assign, "assign"})
 LOOP_SPELLINGS(CountUnit, {CountUnit::tokens, "tokens"}, {CountUnit::samples, "samples"},
                {CountUnit::boxes, "boxes"}, {CountUnit::class_weight, "class_weight"},
                {CountUnit::constant, "constant"}, {CountUnit::window, "window"},

@@ -26,6 +26,8 @@ const Spellings<OomPolicy>& spellings(OomPolicy);
 const Spellings<NonfiniteAction>& spellings(NonfiniteAction);
 const Spellings<BatchNorm>& spellings(BatchNorm);
 const Spellings<AmpMode>& spellings(AmpMode);
+const Spellings<Compression>& spellings(Compression);
+const Spellings<UpdateRule::Statement::Kind>& spellings(UpdateRule::Statement::Kind);
 const Spellings<CountUnit>& spellings(CountUnit);
 const Spellings<Clock>& spellings(Clock);
 const Spellings<WindowSize::Unit>& spellings(WindowSize::Unit);

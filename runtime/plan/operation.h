@@ -97,6 +97,10 @@ struct Operation {
   std::string target;                        // tick, average: the clock's or average's name
   Expression condition;                      // when
   std::vector<Operation> body;               // autocast, sync_on, when
+  /// Decided by the plan's passes: the operation changes a factor per group that the next pass over memory
+  /// applies (unscale, normalize, scale_grad, clip_norm), or the steps have done its work (zero_grad).
+  bool folded = false;
+  bool zeroes = false;  // step: writes zeros into the gradients it has read
   Place place;
   friend bool operator==(const Operation&, const Operation&) = default;
 };

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "runtime/plan/operation.h"
+#include "runtime/plan/update_rule.h"
 
 namespace loop::plan {
 
 using json = nlohmann::ordered_json;
 
-inline constexpr int kPlanVersion = 1;
+inline constexpr int kPlanVersion = 2;
 
 enum class Device { automatic, cpu, cuda };
 enum class Dtype { fp32, fp64, bf16 };
@@ -28,6 +29,8 @@ enum class OomPolicy { error, halve };
 enum class NonfiniteAction { skip, stop };
 enum class BatchNorm { per_micro, across_ranks, frozen };
 enum class AmpMode { off, bf16, fp16 };
+/// The type in which buckets of gradients travel between ranks: their own, or rounded to bf16.
+enum class Compression { none, bf16 };
 
 /// A named component with its arguments: a model, a source, a loss, a metric. Argument values are JSON:
 /// numbers, strings, booleans, lists; a bare name is a string; `first(90%)` is {"call":"first","args":[0.9]};
@@ -49,7 +52,8 @@ struct Source {
 struct Data {
   std::vector<Source> sources;
   std::string train;                // name of the source that is trained on
-  int64_t micro_batch_samples = 0;  // per rank
+  int64_t micro_batch_samples = 0;  // per rank; 0 with `micro_batch_auto` until the run has chosen
+  bool micro_batch_auto = false;    // the largest that fits into Plan::memory_bytes
   Order order = Order::shuffled;
   ShortPolicy short_policy = ShortPolicy::keep;
   UnevenPolicy uneven = UnevenPolicy::error;
@@ -142,6 +146,7 @@ struct Window {
   std::optional<Tail> tail;  // absent only for sources that never end
   EmptyPolicy empty = EmptyPolicy::skip;
   OomPolicy oom = OomPolicy::error;
+  Compression compress = Compression::none;
   friend bool operator==(const Window&, const Window&) = default;
 };
 
@@ -228,6 +233,8 @@ struct Plan {
   Device device = Device::automatic;
   std::optional<int64_t> ranks;
   Dtype dtype = Dtype::fp32;
+  Dtype accumulate = Dtype::fp32;  // of the gradients' sums
+  double memory_bytes = 0;         // budget of a rank's training step; 0: none was given
   Component model;
   std::string init_weights;  // empty: random
   std::optional<BatchNorm> batch_norm;
@@ -240,6 +247,7 @@ struct Plan {
   Nonfinite nonfinite;
   std::vector<Operation> micro;   // executed for every micro-batch
   std::vector<Operation> update;  // executed once per window
+  std::vector<UpdateRule> rules;  // what the steps name; each name once
   bool canonical_micro = true;    // written by the compiler, not by the user
   bool canonical_update = true;
   std::vector<Average> averages;
@@ -250,6 +258,9 @@ struct Plan {
   Log log;
   int64_t check_replicas_updates = 1000;
   friend bool operator==(const Plan&, const Plan&) = default;
+
+  /// The text of a step's rule; null when the plan lacks it.
+  const UpdateRule* rule_of(const StepRule& step) const;
 };
 
 const char* name(Clock clock);

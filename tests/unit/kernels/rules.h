@@ -60,7 +60,7 @@ std::vector<double> scalars(const CompiledRule& rule, Tensor<T>& tensor, std::ma
   for (size_t j = 0; j < rule.norms().size(); ++j) {
     const double square = rule.sum_of_squares(j, tensor.arrays(), rule.scalars(lookup), factor, 0,
                                               static_cast<int64_t>(tensor.param.size()));
-    known[norm_name(rule.norms()[j].of)] = std::sqrt(square);
+    known[rule.norms()[j]] = std::sqrt(square);
   }
   return rule.scalars(lookup);
 }
