@@ -15,7 +15,7 @@ using diagnostics::Engine;
 using sema::Span;
 
 // What the runtime has, by the names a spec uses.
-const std::vector<std::string> kModels = {"cnn", "gpt", "linear", "mlp"};
+const std::vector<std::string> kModels = {"cnn", "embedding_classifier", "gpt", "linear", "mlp"};
 const std::vector<std::string> kSources = {"bin", "csv", "idx", "lines", "npy", "text"};
 const std::vector<std::string> kLosses = {"bce_with_logits", "cross_entropy", "info_nce", "l1", "mse", "z_loss"};
 const std::vector<std::string> kOptimizers = {"std.optimizers.adam", "std.optimizers.adamw",

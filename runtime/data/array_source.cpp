@@ -55,11 +55,12 @@ void copy_scaled(const Numbers& numbers, int64_t begin, int64_t n, Out* out, dou
 class ArraySource final : public Source {
  public:
   explicit ArraySource(ArrayData data) : data_(std::move(data)) {
-    for (int64_t extent : data_.info.input_shape) elements_ *= extent;
+    shape_ = data_.token_ids ? std::vector<int64_t>{data_.info.context} : data_.info.input_shape;
+    for (int64_t extent : shape_) elements_ *= extent;
   }
 
   int64_t size() const override { return data_.end - data_.begin; }
-  int64_t positions(int64_t) const override { return 1; }
+  int64_t positions(int64_t) const override { return data_.token_ids ? elements_ : 1; }
   int64_t counted(int64_t sample, std::optional<int64_t> ignore) const override {
     if (data_.info.classes == 0) return data_.info.outputs;
     return ignore && data_.classes[data_.begin + sample] == *ignore ? 0 : 1;
@@ -70,10 +71,10 @@ class ArraySource final : public Source {
     const int64_t counting = static_cast<int64_t>(samples.size());
     const int64_t rows = counting + padding_rows;
     std::vector<int64_t> shape = {rows};
-    shape.insert(shape.end(), data_.info.input_shape.begin(), data_.info.input_shape.end());
+    shape.insert(shape.end(), shape_.begin(), shape_.end());
 
     Batch batch;
-    batch.inputs = torch::zeros(shape, data_.dtype);
+    batch.inputs = torch::zeros(shape, data_.token_ids ? torch::kInt64 : data_.dtype);
     fill(batch.inputs, samples, data_.inputs, elements_, data_.divisor, data_.shift);
     if (data_.info.classes > 0) {
       batch.targets = torch::full({rows}, kPaddingTarget, torch::kLong);
@@ -88,7 +89,7 @@ class ArraySource final : public Source {
       std::fill_n(batch.valid.mutable_data_ptr<bool>(), counting, true);
     }
     batch.samples = counting;
-    batch.positions = rows;
+    batch.positions = rows * positions(0);
     batch.sample_ids.assign(samples.begin(), samples.end());
     return batch;
   }
@@ -99,7 +100,9 @@ class ArraySource final : public Source {
     for (size_t row = 0; row < samples.size(); ++row) {
       const int64_t from = (data_.begin + samples[row]) * width;
       const int64_t to = static_cast<int64_t>(row) * width;
-      if (data_.dtype == torch::kFloat64) {
+      if (tensor.scalar_type() == torch::kInt64) {
+        numbers.copy(from, width, tensor.mutable_data_ptr<int64_t>() + to);
+      } else if (tensor.scalar_type() == torch::kFloat64) {
         numbers.copy(from, width, tensor.mutable_data_ptr<double>() + to, divisor, shift);
       } else {
         numbers.copy(from, width, tensor.mutable_data_ptr<float>() + to, divisor, shift);
@@ -108,6 +111,7 @@ class ArraySource final : public Source {
   }
 
   ArrayData data_;
+  std::vector<int64_t> shape_;  // of one sample's inputs
   int64_t elements_ = 1;
 };
 

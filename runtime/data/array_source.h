@@ -37,11 +37,12 @@ struct ArrayData {
   int64_t begin = 0;             // the part that is taken
   int64_t end = 0;
   torch::Dtype dtype = torch::kFloat32;  // of inputs and values in a batch
+  bool token_ids = false;                // inputs are ids, int64 in a batch, and each is a position
   DataInfo info;
 };
 
-/// Batches: inputs [b, …input_shape] in the run's dtype, targets [b] int64 classes (-100 in padding rows) or
-/// [b, outputs] in the run's dtype (0 in padding rows).
+/// Batches: inputs [b, …input_shape] in the run's dtype, or [b, context] int64 for token ids; targets [b]
+/// int64 classes (-100 in padding rows) or [b, outputs] in the run's dtype (0 in padding rows).
 std::unique_ptr<Source> make_array_source(ArrayData data);
 
 /// Classes the data has: those of the training source if there is one. Throws loop::Error (findings) when a

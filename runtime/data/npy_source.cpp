@@ -35,12 +35,47 @@ std::vector<int64_t> classes_of(const NpyArray& array, const std::filesystem::pa
   return classes;
 }
 
+// Token ids instead of numbers: every row is a sequence, and a model looks its elements up in a table.
+void read_as_tokens(const NpyArray& inputs, const std::filesystem::path& file, int64_t vocabulary,
+                    const SourceContext& context, ArrayData& data) {
+  if (!inputs.numbers.integral() || inputs.shape.size() > 2) {
+    throw file_error(file,
+                     "its shape " + text_of(inputs.shape) + " of " +
+                         (inputs.numbers.integral() ? "integers" : "real numbers") +
+                         " is not one of token ids",
+                     "use integers of shape (samples, length), or leave out `vocabulary`");
+  }
+  if (context.vocabulary_of && context.vocabulary_of->info().vocabulary != vocabulary) {
+    throw Error(ErrorKind::findings,
+                "the source of " + file.string() + " has a vocabulary of " + std::to_string(vocabulary) +
+                    ", the training source one of " +
+                    std::to_string(context.vocabulary_of->info().vocabulary),
+                "give both the same `vocabulary`");
+  }
+  const int64_t length = inputs.numbers.count / inputs.rows();
+  std::vector<int64_t> row(static_cast<size_t>(length));
+  for (int64_t at = 0; at < inputs.rows(); ++at) {
+    inputs.numbers.copy(at * length, length, row.data());
+    for (const int64_t token : row) {
+      if (token >= 0 && token < vocabulary) continue;
+      throw file_error(file,
+                       "row " + std::to_string(at) + " (from 0) has the token " + std::to_string(token) +
+                           ", outside the vocabulary of " + std::to_string(vocabulary),
+                       "give the vocabulary of the tokenizer that wrote the file");
+    }
+  }
+  data.token_ids = true;
+  data.info.vocabulary = vocabulary;
+  data.info.context = length;
+}
+
 }  // namespace
 
 std::unique_ptr<Source> make_npy(const plan::Component& component, const SourceContext& context) {
   Arguments arguments(component);
   const auto input_file = resolved(context.base_dir, arguments.text("inputs"));
   const auto target_file = resolved(context.base_dir, arguments.text("targets"));
+  const auto vocabulary = arguments.integer("vocabulary", 1, "none");
   const Slice slice = arguments.slice("take");
   arguments.refuse_others();
 
@@ -61,8 +96,12 @@ std::unique_ptr<Source> make_npy(const plan::Component& component, const SourceC
   check_finite(inputs, input_file);
   check_finite(targets, target_file);
 
-  data.info.input_shape = {inputs.shape.begin() + 1, inputs.shape.end()};
-  if (data.info.input_shape.empty()) data.info.input_shape = {1};
+  if (vocabulary) {
+    read_as_tokens(inputs, input_file, *vocabulary, context, data);
+  } else {
+    data.info.input_shape = {inputs.shape.begin() + 1, inputs.shape.end()};
+    if (data.info.input_shape.empty()) data.info.input_shape = {1};
+  }
   if (targets.shape.size() == 1 && targets.numbers.integral()) {
     data.classes = classes_of(targets, target_file);
     data.info.classes = number_of_classes(data.classes, context, target_file.string());

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "loop/arguments.h"
+#include "loop/embedding.h"
 #include "runtime/models/builtin.h"
 
 namespace loop::models {
@@ -128,7 +129,7 @@ class Gpt : public Model {
                   "A sequence of " + std::to_string(length) +
                       " tokens is longer than the model's context of " + std::to_string(shape_.context),
                   "Raise `context` of the model or shorten the source's sequences.");
-    Tensor x = token_embedding_(tokens) + position_embedding_->weight.narrow(0, 0, length);
+    Tensor x = embed(tokens, token_embedding_->weight) + position_embedding_->weight.narrow(0, 0, length);
     x = maybe_dropout(x, shape_.dropout, is_training());
     for (const auto& block : blocks_) x = block->forward(x);
     return torch::linear(final_norm_(x), shape_.tied ? token_embedding_->weight : head_->weight);

@@ -17,6 +17,7 @@ struct Registry {
       {"linear", models::make_linear},
       {"mlp", models::make_mlp},
       {"cnn", models::make_cnn},
+      {"embedding_classifier", models::make_embedding_classifier},
   };
 };
 

@@ -323,6 +323,40 @@ TEST_CASE("npy: every version of the format and every type of element") {
   CHECK(inputs(1, "<u2", raw<uint16_t>({7, 60000})) == std::vector<double>{7, 60000});
 }
 
+TEST_CASE("npy: token ids with a vocabulary") {
+  const Scratch scratch;
+  scratch.write("x.npy", npy(1, "{'descr': '<u2', 'fortran_order': False, 'shape': (3, 2), }",
+                             raw<uint16_t>({4, 0, 1, 2, 49999, 3})));
+  scratch.write("y.npy",
+                npy(1, "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }", raw<int32_t>({1, 0, 1})));
+  const auto args = [](const std::string& vocabulary) {
+    return R"({"inputs": "x.npy", "targets": "y.npy", "vocabulary": )" + vocabulary + "}";
+  };
+  const auto source = scratch.source("npy", args("50000"));
+  CHECK(source->info().vocabulary == 50000);
+  CHECK(source->info().classes == 2);
+  CHECK(source->info().context == 2);
+  CHECK(source->info().input_shape.empty());
+  CHECK(source->positions(1) == 2);
+  CHECK(source->counted(1, std::nullopt) == 1);
+  const Batch batch = source->collate(Ids{2, 0}, 1);
+  CHECK(shape(batch.inputs) == Ids{3, 2});
+  CHECK(values<int64_t>(batch.inputs) == Ids{49999, 3, 4, 0, 0, 0});
+  CHECK(values<int64_t>(batch.targets) == Ids{1, 1, -100});
+  CHECK(batch.positions == 6);
+  CHECK(scratch.problem("npy", args("49999")) ==
+        "kind 2 | x.npy: row 2 (from 0) has the token 49999, outside the vocabulary of 49999 | give the "
+        "vocabulary of the tokenizer that wrote the file");
+  SourceContext evaluation;
+  evaluation.vocabulary_of = source.get();
+  CHECK(scratch.problem("npy", args("50001"), evaluation).find("the training source one of 50000") !=
+        std::string::npos);
+  scratch.write("x.npy", npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }",
+                             raw<float>({4, 0, 1, 2, 9, 3})));
+  CHECK(scratch.problem("npy", args("50000")).find("(3, 2) of real numbers is not one of token ids") !=
+        std::string::npos);
+}
+
 TEST_CASE("npy: what cannot be used is said, with the way out") {
   const Scratch scratch;
   const auto header = [](const std::string& descr, const std::string& shape) {

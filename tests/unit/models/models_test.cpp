@@ -351,6 +351,8 @@ TEST_CASE("a batch without rows goes forward and backward") {
       {component("gpt", with(kSmallGpt, "dropout", 0.1)), text_info(11, 6),
        torch::zeros({0, 6}, torch::kInt64)},
       {component("gpt", kSmallGpt), text_info(11, 6), torch::zeros({0, 0}, torch::kInt64)},
+      {component("embedding_classifier", {{"width", 3}, {"hidden", {5}}, {"padding", 0}}), text_info(11, 4),
+       torch::zeros({0, 4}, torch::kInt64)},
       {component("linear"), image_info({6}, 4), torch::zeros({0, 6})},
       {component("mlp", {{"hidden", {5}}, {"batch_norm", true}, {"dropout", 0.1}}), image_info({6}, 4),
        torch::zeros({0, 6})},
@@ -437,7 +439,7 @@ TEST_CASE("what does not fit is said") {
     return error_of([&] { make_model(component(name, std::move(args)), info); });
   };
   const DataInfo text = text_info(11, 6), image = image_info({1, 8, 8}, 4);
-  CHECK(error("gtp", {}, text).find("cnn, gpt, linear, mlp") != std::string::npos);
+  CHECK(error("gtp", {}, text).find("cnn, embedding_classifier, gpt, linear, mlp") != std::string::npos);
   CHECK(error("gpt", {{"layers", 2}}, text).find("needs the argument `heads`") != std::string::npos);
   CHECK(error("gpt", with(kSmallGpt, "heads", 3), text).find("8 and 3") != std::string::npos);
   CHECK(error("gpt", with(kSmallGpt, "layers", 0), text)
@@ -463,4 +465,57 @@ TEST_CASE("what does not fit is said") {
   CHECK(error_of([&] {
           model->forward(batch_of(torch::zeros({1, 7}, torch::kInt64)));
         }).find("7 tokens") != std::string::npos);
+}
+
+TEST_CASE("embedding_classifier equals plain loops, without its padding") {
+  const plan::json args = {{"width", 3}, {"hidden", {5}}, {"padding", 0}};
+  DataInfo info = text_info(11, 4);
+  info.classes = 2;
+  CHECK(listing(*make_model(component("embedding_classifier", args), info)) ==
+        "embedding.weight [11, 3]\n"
+        "layers.0.weight [5, 3]\nlayers.0.bias [5]\n"
+        "layers.1.weight [2, 5]\nlayers.1.bias [2]\n");
+  CHECK(listing(*make_model(
+            component("embedding_classifier", {{"width", 3}, {"hidden", plan::json::array()}}), info)) ==
+        "embedding.weight [11, 3]\nlayers.0.weight [2, 3]\nlayers.0.bias [2]\n");
+  for (const bool padding : {false, true}) {
+    torch::manual_seed(2);
+    const auto model =
+        make_model(component("embedding_classifier", padding ? args : with(args, "padding", nullptr)), info);
+    model->to(torch::kFloat64);
+    Plain plain;
+    for (const auto& item : model->named_parameters()) plain.parameters[item.key()] = item.value().detach();
+    const std::vector<std::vector<int64_t>> texts = {{3, 3, 9, 1}, {7, 2, 0, 0}, {0, 0, 0, 0}};
+    Rows x;
+    for (const auto& text : texts) {
+      std::vector<double> mean(3);
+      double count = 0;
+      for (const int64_t token : text) {
+        if (padding && token == 0) continue;
+        ++count;
+        for (int64_t d = 0; d < 3; ++d)
+          mean[static_cast<size_t>(d)] += plain.at("embedding.weight", token * 3 + d);
+      }
+      for (double& v : mean) v /= std::max(count, 1.0);
+      x.push_back(mean);
+    }
+    Rows hidden = plain.linear(x, "layers.0", true);
+    for (auto& row : hidden)
+      for (double& v : row) v = std::max(v, 0.0);
+    const Rows expected = plain.linear(hidden, "layers.1", true);
+    std::vector<int64_t> flat;
+    for (const auto& text : texts) flat.insert(flat.end(), text.begin(), text.end());
+    const Tensor outputs = model->forward(batch_of(torch::tensor(flat, torch::kInt64).view({3, 4})));
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t c = 0; c < 2; ++c)
+        CHECK(outputs[i][c].item<double>() ==
+              doctest::Approx(expected[static_cast<size_t>(i)][static_cast<size_t>(c)]).epsilon(1e-12));
+    outputs.sum().backward();
+    CHECK(model->named_parameters()["embedding.weight"].grad()[0].eq(0).all().item<bool>() == padding);
+  }
+  const auto error = [&](plan::json given, const DataInfo& data) {
+    return error_of([&] { make_model(component("embedding_classifier", std::move(given)), data); });
+  };
+  CHECK(error(with(args, "padding", 11), info).find("vocabulary of 11") != std::string::npos);
+  CHECK(error(args, image_info({6}, 4)).find("npy with `vocabulary`") != std::string::npos);
 }
