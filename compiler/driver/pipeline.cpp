@@ -8,6 +8,7 @@
 #include "compiler/driver/resources.h"
 #include "compiler/driver/text_file.h"
 #include "compiler/plan/lower.h"
+#include "compiler/plan/passes/passes.h"
 #include "compiler/sema/analyze.h"
 
 namespace loop::driver {
@@ -87,8 +88,13 @@ const sema::Spec& only_loop(const std::vector<sema::Spec>& specs, const SpecRequ
                    "`");
 }
 
-plan::Plan lower_spec(const Compilation& compilation, const sema::Spec& spec) {
-  return planner::lower(spec, compilation.sources);
+plan::Plan lower_spec(const Compilation& compilation, const sema::Spec& spec, const SpecRequest& request) {
+  plan::Plan plan = planner::lower(spec, compilation.sources);
+  for (const planner::Pass& pass : planner::passes()) {
+    const auto& left_out = request.without_passes;
+    if (std::find(left_out.begin(), left_out.end(), pass.name) == left_out.end()) pass.run(plan);
+  }
+  return plan;
 }
 
 }  // namespace loop::driver

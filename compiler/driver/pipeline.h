@@ -26,8 +26,9 @@ struct SpecRequest {
   std::string loop;                    // empty: every loop of the file
   std::vector<std::string> overrides;  // key=value
   bool look_for_data = false;
-  std::optional<std::string> text;  // checked in the place of what the file holds
-  bool may_lack_loop = false;       // a file with definitions for others is no finding
+  std::optional<std::string> text;          // checked in the place of what the file holds
+  bool may_lack_loop = false;               // a file with definitions for others is no finding
+  std::vector<std::string> without_passes;  // of the plan
 };
 
 /// Reads a file and says everything that is wrong in it. Findings go to the compilation's engine, sorted,
@@ -39,7 +40,7 @@ std::vector<sema::Spec> check_spec(Compilation& compilation, const SpecRequest& 
 /// and none is named.
 const sema::Spec& only_loop(const std::vector<sema::Spec>& specs, const SpecRequest& request);
 
-/// Call it only when the compilation has no errors.
-plan::Plan lower_spec(const Compilation& compilation, const sema::Spec& spec);
+/// Lowers a spec without errors and runs the plan's passes, those left out by the request excepted.
+plan::Plan lower_spec(const Compilation& compilation, const sema::Spec& spec, const SpecRequest& request);
 
 }  // namespace loop::driver

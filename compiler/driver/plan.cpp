@@ -102,7 +102,7 @@ int show_plan(const PlanOptions& options, Context& context) {
                            {.color = context.color_err});
   if (compilation.engine.has_errors()) return kFindings;
   const sema::Spec& spec = only_loop(specs, options.request);
-  const plan::Plan plan = lower_spec(compilation, spec);
+  const plan::Plan plan = lower_spec(compilation, spec, options.request);
   if (options.ranks && plan.ranks && *options.ranks != *plan.ranks)
     throw UsageError("the spec says `ranks = " + std::to_string(*plan.ranks) + "`, but --ranks says " +
                      std::to_string(*options.ranks));

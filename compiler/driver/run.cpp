@@ -35,7 +35,7 @@ int run_loop(const RunOptions& options, Context& context) {
   if (compilation.engine.has_errors()) return kFindings;
   log_allowed_errors(context.err, compilation.sources, compilation.allowed);
   const std::filesystem::path looprun = require_looprun();
-  return run_runtime(train_command(looprun, options.out, options.ranks), lower_spec(compilation, *spec),
+  return run_runtime(train_command(looprun, options.out, options.ranks), lower_spec(compilation, *spec, options.request),
                      context);
 }
 

@@ -30,7 +30,7 @@ int verify_loop(const VerifyOptions& options, Context& context) {
   if (compilation.engine.has_errors()) {
     context.err << "loopc: the spec has findings; it is executed as it is written\n";
   }
-  return run_runtime(verify_command(require_looprun(), options.verification), lower_spec(compilation, spec),
+  return run_runtime(verify_command(require_looprun(), options.verification), lower_spec(compilation, spec, options.request),
                      context);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "compiler/plan/dump_parts.h"
+#include "compiler/plan/update_traffic.h"
 #include "runtime/plan/json.h"
 #include "runtime/plan/names.h"
 
@@ -19,6 +20,8 @@ void dump_header(std::ostream& out, const plan::Plan& plan) {
   out << "loop " << plan.loop_name << "  (plan " << plan::plan_hash(plan) << ")\n";
   line(out, "model", component_text(plan.model));
   std::string numbers = plan::name(plan.dtype);
+  if (plan.accumulate != plan.dtype)
+    numbers += std::string(", gradients summed in ") + plan::spelling(plan.accumulate);
   if (plan.amp.mode != plan::AmpMode::off)
     numbers += std::string(", forward in ") + plan::spelling(plan.amp.mode);
   line(out, "numbers", numbers);
@@ -36,9 +39,11 @@ void dump_data(std::ostream& out, const plan::Plan& plan) {
          component_text(source.component) + (source.name == plan.data.train ? ", trained on" : ""));
   }
   line(out, "order", plan::name(plan.data.order));
+  const std::string samples = plan.data.micro_batch_auto
+                                  ? "as many samples as fit into " + bytes_text(plan.memory_bytes)
+                                  : count_text(static_cast<double>(plan.data.micro_batch_samples), "sample");
   line(out, "micro-batch",
-       count_text(static_cast<double>(plan.data.micro_batch_samples), "sample") +
-           " per rank; a short last one: " + plan::spelling(plan.data.short_policy));
+       samples + " per rank; a short last one: " + plan::spelling(plan.data.short_policy));
 }
 
 void dump_groups(std::ostream& out, const plan::Plan& plan) {
@@ -51,6 +56,7 @@ void dump_groups(std::ostream& out, const plan::Plan& plan) {
 void dump_operations(std::ostream& out, const std::vector<plan::Operation>& operations, int depth) {
   for (const plan::Operation& operation : operations) {
     out << std::string(2 * depth, ' ') << operation_text(operation);
+    if (const std::string folded = fold_text(operation); !folded.empty()) out << "  # " << folded;
     if (!operation.body.empty()) {
       out << " {\n";
       dump_operations(out, operation.body, depth + 1);
@@ -100,7 +106,8 @@ void dump_batch(std::ostream& out, const plan::Plan& plan, const std::optional<D
     samples = static_cast<double>(size.value);
     line(out, "batch",
          "B = " + number_text(*samples) + " samples per update, over all ranks; K = ⌈B / (" +
-             number_text(micro) + " × " + ranks_text + ")⌉ or one more");
+             (plan.data.micro_batch_auto ? "micro" : number_text(micro)) + " × " + ranks_text +
+             ")⌉ or one more");
   } else {
     line(out, "batch",
          "as many samples as reach " + std::to_string(size.value) + " " + plan::name(size.unit) +
@@ -174,6 +181,18 @@ void dump_memory(std::ostream& out, const plan::Plan& plan, const std::optional<
            " gradients, " + optimizer + " optimizer state");
 }
 
+void dump_traffic(std::ostream& out, const plan::Plan& plan) {
+  const UpdateTraffic traffic = update_traffic(plan);
+  plan::Plan written = plan;
+  for (plan::Operation& operation : written.update) operation.folded = operation.zeroes = false;
+  const UpdateTraffic unfolded = update_traffic(written);
+  std::string text = number_text(traffic.most) + " bytes per parameter are read or written";
+  if (traffic.least != traffic.most) text = number_text(traffic.least) + " to " + text;
+  if (unfolded.most != traffic.most)
+    text += ", " + number_text(unfolded.most) + " if each operation passed over memory";
+  line(out, "window's end", text);
+}
+
 void dump_schedules(std::ostream& out, const plan::Plan& plan, const std::optional<DataFacts>& facts) {
   const std::vector<SchedulePoints> schedules = schedule_points(plan, facts ? facts->planned_updates : 0);
   if (schedules.empty()) return;
@@ -213,6 +232,7 @@ void dump(std::ostream& out, const plan::Plan& plan, const std::optional<ModelSi
   dump_batch(out, plan, data_facts);
   dump_epoch(out, plan, data_facts);
   dump_memory(out, plan, model_size, data_facts);
+  dump_traffic(out, plan);
   dump_schedules(out, plan, data_facts);
   dump_ends(out, plan);
 }

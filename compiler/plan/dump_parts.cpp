@@ -137,7 +137,8 @@ std::string nonfinite_text(const plan::Nonfinite& nonfinite) {
 }
 
 std::string reduction_text(const plan::Window& window) {
-  const std::string mode = window.reduce == plan::ReduceMode::sum ? "sum over ranks" : "mean over ranks";
+  std::string mode = window.reduce == plan::ReduceMode::sum ? "sum over ranks" : "mean over ranks";
+  if (window.compress == plan::Compression::bf16) mode += ", rounded to bf16";
   switch (window.sync) {
     case plan::Sync::last:
       return mode + ", with the last micro-batch";
@@ -191,6 +192,20 @@ std::string operation_text(const plan::Operation& operation) {
       hyper.value = plan::Expression::variable("scheduled");
   }
   return plan::to_text(shown);
+}
+
+std::string fold_text(const plan::Operation& operation) {
+  if (operation.zeroes) return "leaves zeros in the gradient";
+  if (!operation.folded) return "";
+  switch (operation.kind) {
+    case plan::OpKind::zero_grad:
+      return "done by the steps, unless they are skipped";
+    case plan::OpKind::clip_norm:
+    case plan::OpKind::unscale:
+      return "looks at the gradient; the factor is folded into the step";
+    default:
+      return "folded into the step";
+  }
 }
 
 std::string stop_text(const plan::StopCondition& stop) {

@@ -30,6 +30,8 @@ std::string reduction_text(const plan::Window& window);
 std::string denominator_text(const plan::CountClass& count_class);
 /// The operation without hyper-parameters that follow a clock: they stand under "schedules".
 std::string operation_text(const plan::Operation& operation);
+/// What the plan's passes made of it; empty for nothing.
+std::string fold_text(const plan::Operation& operation);
 std::string stop_text(const plan::StopCondition& stop);
 std::string evaluation_text(const plan::Evaluation& evaluation);
 std::string checkpoint_text(const plan::Checkpoint& checkpoint);
@@ -41,7 +43,7 @@ std::optional<double> tokens_per_sample(const plan::Plan& plan);
 double bytes_per_number(plan::Dtype dtype);
 /// Numbers of state per trainable parameter; `least` and `most` differ when the steps' rules do.
 struct StateCount {
-  bool known = false;
+  bool known = false;  // there is a step
   double least = 0;
   double most = 0;
 };

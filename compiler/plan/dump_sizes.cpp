@@ -9,24 +9,6 @@
 namespace loop::planner {
 namespace {
 
-/// Arrays of the size of the parameters that a rule of the standard library keeps; nothing for others.
-std::optional<double> states_of(const plan::StepRule& rule) {
-  static const std::pair<const char*, double> kStates[] = {
-      {"std.optimizers.adagrad", 1}, {"std.optimizers.adam", 2},    {"std.optimizers.adamw", 2},
-      {"std.optimizers.adan", 4},    {"std.optimizers.amsgrad", 3}, {"std.optimizers.lamb", 2},
-      {"std.optimizers.lars", 1},    {"std.optimizers.lion", 1},    {"std.optimizers.nadam", 3},
-      {"std.optimizers.rmsprop", 3}, {"std.optimizers.sophia", 2}};
-  if (rule.optimizer == "std.optimizers.sgd") {
-    const plan::Expression* momentum = rule.find("momentum");
-    const bool none = momentum && momentum->kind == plan::Expression::Kind::constant && momentum->value == 0;
-    return none ? 0 : 1;
-  }
-  for (const auto& [name, states] : kStates) {
-    if (rule.optimizer == name) return states;
-  }
-  return std::nullopt;
-}
-
 void collect_steps(const std::vector<plan::Operation>& operations,
                    std::vector<const plan::Operation*>& steps) {
   for (const plan::Operation& operation : operations) {
@@ -101,10 +83,11 @@ double bytes_per_number(plan::Dtype dtype) {
 StateCount states_per_parameter(const plan::Plan& plan) {
   StateCount count;
   for (const plan::Operation* step : steps_of(plan)) {
-    const std::optional<double> states = states_of(step->rule);
-    if (!states) return {};
-    count.least = count.known ? std::min(count.least, *states) : *states;
-    count.most = std::max(count.most, *states);
+    const plan::UpdateRule* rule = plan.rule_of(step->rule);
+    if (!rule) return {};
+    const auto states = static_cast<double>(rule->states.size());
+    count.least = count.known ? std::min(count.least, states) : states;
+    count.most = std::max(count.most, states);
     count.known = true;
   }
   return count;

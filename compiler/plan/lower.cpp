@@ -56,6 +56,7 @@ plan::Plan lower(const sema::Spec& spec, const base::SourceManager& sources) {
   plan.ranks = spec.ranks.value;
   plan.dtype = spec.dtype.value;
   plan.accumulate = spec.accumulate.value;
+  plan.memory_bytes = spec.memory_bytes.value;
   plan.model = spec.model.component;
   plan.init_weights = spec.init_weights.value;
   plan.batch_norm = spec.batch_norm.value;
@@ -63,6 +64,7 @@ plan::Plan lower(const sema::Spec& spec, const base::SourceManager& sources) {
   for (const sema::SourceUse& source : spec.data.sources) plan.data.sources.push_back(source.source);
   if (spec.data.train >= 0) plan.data.train = spec.data.sources.at(spec.data.train).source.name;
   plan.data.micro_batch_samples = spec.data.micro_batch_samples.value;
+  plan.data.micro_batch_auto = spec.data.micro_batch_auto;
   plan.data.order = spec.data.order.value;
   plan.data.short_policy = spec.data.short_policy.value;
   plan.data.uneven = spec.data.uneven.value;
@@ -83,6 +85,7 @@ plan::Plan lower(const sema::Spec& spec, const base::SourceManager& sources) {
   plan.window.tail = spec.window.tail.value;
   plan.window.empty = spec.window.empty.value;
   plan.window.oom = spec.window.oom.value;
+  plan.window.compress = spec.window.compress.value;
   plan.nonfinite = spec.nonfinite.value;
 
   plan.micro = lowering.operations(spec.micro.operations);

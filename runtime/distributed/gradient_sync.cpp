@@ -72,6 +72,9 @@ void GradientSync::launch_rest() {
 
 void GradientSync::wait() {
   for (const auto& one : pending_) one->wait();
+  if (!pending_.empty()) {
+    for (const gradients::ParameterGroup& group : parameters_.groups()) group.gradients_written();
+  }
   pending_.clear();
 }
 

@@ -18,8 +18,6 @@ void refuse_unavailable(const plan::Plan& plan, int64_t ranks) {
   };
   refuse(plan.device == plan::Device::cuda, "device = cuda");
   refuse(plan.dtype == plan::Dtype::bf16, "dtype = bf16");
-  refuse(plan.amp.mode == plan::AmpMode::fp16, "amp = fp16");
-  refuse(plan.amp.mode == plan::AmpMode::bf16, "amp = bf16");
   refuse(!plan.init_weights.empty(), "init = weights(…)");
   refuse(plan.batch_norm == plan::BatchNorm::across_ranks, "batch_norm = across_ranks");
   refuse(plan.batch_norm == plan::BatchNorm::frozen, "batch_norm = frozen");

@@ -7,6 +7,8 @@
 #include <numeric>
 
 #include "loop/error.h"
+#include "runtime/amp/autocast.h"
+#include "runtime/engine/precision.h"
 #include "runtime/engine/random.h"
 
 namespace loop::engine {
@@ -123,6 +125,11 @@ std::optional<telemetry::EvaluationRecord> Evaluator::run(const Clocks& clocks,
   const Averages::Swap swap(averages_, evaluation_.with);
   start_stream(parts_.plan.seed, Stream::evaluation, static_cast<uint64_t>(clocks.evaluations));
 
+  // As training's forward, with casts of its own: those of training would be other parameters after `Swap`, and
+  // these have no gradients.
+  const plan::AmpMode amp = forward_precision(parts_.plan);
+  const amp::KeptCasts casts(amp);
+
   const Objective& objective = *parts_.objective;
   const Source& source = *parts_.sources.at(evaluation_.source);
   const int64_t size = source.size();
@@ -140,7 +147,8 @@ std::optional<telemetry::EvaluationRecord> Evaluator::run(const Clocks& clocks,
     std::vector<int64_t> samples(static_cast<size_t>(std::min(per_batch, size - first)));
     std::iota(samples.begin(), samples.end(), first);
     const Batch batch = source.collate(samples);
-    const torch::Tensor outputs = parts_.model->forward(batch);
+    const amp::Autocast scope(amp);
+    const torch::Tensor outputs = in_full_precision(parts_.model->forward(batch));
     add_batch(sums, objective, outputs, batch);
     for (size_t m = 0; m < metrics_.size(); ++m) {
       if (!metrics_[m]) continue;

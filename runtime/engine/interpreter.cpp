@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/error.h"
+#include "runtime/amp/autocast.h"
 #include "runtime/engine/variables.h"
 
 namespace loop::engine {
@@ -57,9 +58,10 @@ void Interpreter::run(const plan::Operation& operation, WindowState& window, Mic
       return micro_.scale_loss(operation.factor, inside(micro, operation), window);
     case OpKind::backward:
       return micro_.backward(inside(micro, operation), window);
-    // Full precision: it only encloses.
-    case OpKind::autocast:
+    case OpKind::autocast: {
+      const amp::Autocast scope(window.amp);
       return run(operation.body, window, micro);
+    }
     case OpKind::sync_on: {
       MicroState& inner = inside(micro, operation);
       inner.sync_scope = operation.sync_on;
@@ -70,17 +72,19 @@ void Interpreter::run(const plan::Operation& operation, WindowState& window, Mic
     case OpKind::reduce:
       return ranks_.reduce(operation, window);
     case OpKind::unscale:
-      return update_.unscale(window);
+      return update_.unscale(operation, window);
     case OpKind::normalize:
-      return update_.normalize(window);
+      return update_.normalize(operation, window);
     case OpKind::scale_grad:
-      return update_.scale_grad(operation.factor, window, micro);
+      return update_.scale_grad(operation, window, micro);
     case OpKind::clip_norm:
       return update_.clip_norm(operation, window, names());
     case OpKind::clip_value:
       return update_.clip_value(operation, window, names());
     case OpKind::step:
-      return update_.step(operation, window, names());
+      update_.step(operation, window, names());
+      if (window.amp != plan::AmpMode::off) amp::drop_casts();
+      return;
     case OpKind::update_scale:
       return update_.update_scale(window);
     case OpKind::zero_grad:

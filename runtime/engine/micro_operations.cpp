@@ -6,6 +6,7 @@ namespace loop::engine {
 
 FactorValues factor_values(const WindowState& window, const MicroState* micro, int64_t ranks) {
   FactorValues values;
+  values.loss_scale = window.loss_scale();
   values.micro_batches = window.configured_micro_batches;
   values.micro_batches_counted = window.micro_batches;
   values.ranks = ranks;

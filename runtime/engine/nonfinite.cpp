@@ -9,6 +9,10 @@ namespace loop::engine {
 
 namespace {
 
+std::string number(double value) {
+  return plan::to_text(plan::Expression::constant(value));
+}
+
 /// Keeps gradients and touched bits over a second run of a window.
 class GradientGuard {
  public:
@@ -35,25 +39,45 @@ class GradientGuard {
   std::vector<bool> touched_;
 };
 
+/// What the loss scale has to do with it, and what then helps.
+struct Advice {
+  std::string state;
+  std::string repair;
+};
+
+Advice advice(const amp::LossScaler* scaler) {
+  const std::string usual = "lower the learning rate or clip the gradient";
+  if (!scaler) return {"", usual};
+  const std::string scale = number(scaler->scale());
+  if (scaler->at_floor()) {
+    return {"; the loss scale is at its floor, min_scale = " + scale,
+            usual + ", or use amp = bf16: at this scale the gradient itself leaves fp16's range"};
+  }
+  return {"; the loss scale is now " + scale,
+          "let it begin lower (amp = fp16(init_scale: …)), fall faster (backoff_factor), or " + usual};
+}
+
 }  // namespace
 
-void NonfinitePolicy::finished(bool applied, int64_t updates_applied, const std::string& reason) {
+void NonfinitePolicy::finished(bool applied, int64_t updates_applied, const std::string& reason,
+                               const amp::LossScaler* scaler) {
   if (applied) {
     in_a_row_ = 0;
     return;
   }
   ++in_a_row_;
   const std::string after = " (after " + std::to_string(updates_applied) + " applied updates)";
+  const auto [state, repair] = advice(scaler);
   if (rule_.action == plan::NonfiniteAction::stop) {
-    throw Error(
-        ErrorKind::training, reason + after,
-        "lower the learning rate, clip the gradient, or skip such updates: nonfinite { action = skip }");
+    const std::string ordinary =
+        scaler && !scaler->at_floor() ? ", as fp16 has to until its loss scale fits" : "";
+    throw Error(ErrorKind::training, reason + after + state,
+                repair + "; or skip such updates" + ordinary + ": nonfinite { action = skip }");
   }
   if (in_a_row_ >= rule_.limit) {
     throw Error(ErrorKind::training,
-                std::to_string(in_a_row_) + " updates in a row were skipped" + after + ": " + reason,
-                "lower the learning rate or clip the gradient; nonfinite { limit = … } sets how many may be "
-                "skipped in a row");
+                std::to_string(in_a_row_) + " updates in a row were skipped" + after + ": " + reason + state,
+                repair + "; nonfinite { limit = … } sets how many may be skipped in a row");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/amp/loss_scaler.h"
 #include "runtime/engine/window_state.h"
 #include "runtime/gradients/parameters.h"
 #include "runtime/plan/plan.h"
@@ -17,8 +18,9 @@ class NonfinitePolicy {
   explicit NonfinitePolicy(const plan::Nonfinite& rule) : rule_(rule) {}
   /// Called for every window that was not empty. Throws loop::Error (training) when the run must not go on:
   /// at once under `action = stop`, else when `limit` updates in a row were skipped. `reason` goes into its
-  /// message.
-  void finished(bool applied, int64_t updates_applied, const std::string& reason);
+  /// message, and where the loss scale stands now, if there is one.
+  void finished(bool applied, int64_t updates_applied, const std::string& reason,
+                const amp::LossScaler* scaler = nullptr);
 
  private:
   plan::Nonfinite rule_;

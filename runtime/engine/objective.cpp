@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "loop/error.h"
+#include "runtime/engine/precision.h"
 
 namespace loop::engine {
 
@@ -74,8 +75,9 @@ bool Objective::divides_by_count(size_t term) const {
   return unit(term) != CountUnit::constant && unit(term) != CountUnit::window;
 }
 
-Objective::Terms Objective::evaluate(const torch::Tensor& outputs, const Batch& batch,
+Objective::Terms Objective::evaluate(const torch::Tensor& model_outputs, const Batch& batch,
                                      plan::LossMode mode) const {
+  const torch::Tensor outputs = in_full_precision(model_outputs);
   Terms result;
   for (size_t t = 0; t < terms_.size(); ++t) {
     torch::Tensor value = losses_[t]->sum(outputs, batch);

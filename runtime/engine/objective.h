@@ -21,6 +21,7 @@ class Objective {
 
   const std::vector<plan::LossTerm>& terms() const { return terms_; }
   const std::vector<plan::CountClass>& classes() const { return classes_; }
+  int64_t ranks() const { return ranks_; }
   Counts no_counts() const { return Counts(classes_.size(), 0); }
 
   /// n_rk of every class, as the loss of its first term counts.
@@ -34,7 +35,8 @@ class Objective {
   /// False for `per 64` and `per window`, which say nothing about a held-out set.
   bool divides_by_count(size_t term) const;
 
-  /// A micro-batch's terms: scalars connected to the outputs.
+  /// A micro-batch's terms: scalars connected to the outputs. Outputs in bf16 or fp16 are taken to fp32 first,
+  /// in which their losses are summed.
   struct Terms {
     std::vector<torch::Tensor> values;  // Σ ℓ_t; for `per micro_batch` the mean of ℓ_t
     std::vector<double> elements;  // counted elements; only for terms whose value or mean needs them, else 0

@@ -1,6 +1,7 @@
 #include "runtime/engine/open_window.h"
 
 #include "runtime/data/window_extent.h"
+#include "runtime/engine/loss_scale.h"
 
 namespace loop::engine {
 
@@ -14,6 +15,8 @@ WindowState open_window(const plan::Plan& plan, const data::WindowPlan& window, 
       data::window_size_at(size, size.ramp ? clocks.value(size.ramp->over_clock) : 0);
   state.totals = {window.samples, window.tokens, state.micro_batches, window.epochs_after};
   state.horizon = horizon;
+  state.amp = plan.amp.mode;
+  state.loss_scale_divisor = loss_scale_divisor(plan, window, objective);
   state.rank_counts = state.counts = objective.no_counts();
   return state;
 }

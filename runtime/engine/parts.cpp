@@ -90,8 +90,10 @@ Sources make_sources(const plan::Plan& plan, const std::filesystem::path& data_d
   return sources;
 }
 
-Parts assemble(plan::Plan plan, Sources sources, std::shared_ptr<distributed::Communicator> ranks) {
+Parts assemble(plan::Plan plan, Sources sources, std::shared_ptr<distributed::Communicator> ranks,
+               plan::RuleCompiler compile_rule) {
   Parts parts;
+  parts.compile_rule = std::move(compile_rule);
   parts.ranks = std::move(ranks);
   parts.plan = std::move(plan);
   parts.sources = std::move(sources);

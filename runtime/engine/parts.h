@@ -14,6 +14,7 @@
 #include "runtime/engine/objective.h"
 #include "runtime/gradients/parameters.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/rule_kernel.h"
 
 namespace loop::engine {
 
@@ -27,6 +28,7 @@ struct Parts {
   std::unique_ptr<gradients::Parameters> parameters;
   std::unique_ptr<Objective> objective;
   data::WindowFormerOptions former;
+  plan::RuleCompiler compile_rule;  // empty: no step can be applied
 
   const Source& train() const { return *sources.at(plan.data.train); }
 };
@@ -39,7 +41,8 @@ Sources make_sources(const plan::Plan& plan, const std::filesystem::path& data_d
 /// a metric that does not exist; and (distributed) for ranks that do not start with the same plan and data.
 /// Every rank starts with rank 0's parameters and buffers.
 Parts assemble(plan::Plan plan, Sources sources,
-               std::shared_ptr<distributed::Communicator> ranks = distributed::alone());
+               std::shared_ptr<distributed::Communicator> ranks = distributed::alone(),
+               plan::RuleCompiler compile_rule = {});
 
 /// The target value that is not counted as a token: that of the first class in tokens, else of the first
 /// class.

@@ -83,6 +83,7 @@ void RankSync::reduce(const plan::Operation& operation, WindowState& window) {
   window.reduced = true;
   window.known_finite = window.known_finite && ranks_.size() == 1;
   if (ranks_.size() > 1) window.norm.reset();
+  parameters_.settle();
   if (!active()) return;
   gradients_.reduce("window " + std::to_string(window.number + 1) + ", " + plan::to_text(operation) + " at " +
                     plan::to_text(operation.place));

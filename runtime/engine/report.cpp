@@ -2,6 +2,7 @@
 
 #include <torch/version.h>
 
+#include "runtime/plan/names.h"
 #include "runtime/telemetry/memory.h"
 
 namespace loop::engine {
@@ -51,6 +52,10 @@ telemetry::UpdateRecord make_record(const Parts& parts, const Clocks& clocks, co
   if (!result.empty) add_losses(*parts.objective, state, record);
   record.grad_norm = state.norm;
   record.clipped = state.clipped;
+  if (state.scaler) {
+    record.loss_scale = state.opening_scale;
+    record.loss_scale_divisor = state.loss_scale_divisor;
+  }
   record.applied = result.applied;
   record.skipped = result.skipped;
   record.learning_rates = state.learning_rates;
@@ -69,6 +74,7 @@ telemetry::RunStart make_start(const Parts& parts, std::optional<int64_t> planne
   start.loop_name = plan.loop_name;
   start.model = plan.model.name;
   start.dtype = plan::name(plan.dtype);
+  start.amp = plan::spelling(plan.amp.mode);
   start.device = "cpu";
   start.torch_version = TORCH_VERSION;
   start.threads = at::get_num_threads();

@@ -24,6 +24,7 @@ void add_sinks(telemetry::Sinks& sinks, const plan::Plan& plan, const RunOptions
                const fs::path& folder) {
   if (plan.log.enabled) sinks.add(std::make_unique<telemetry::JsonlSink>(folder / "metrics.jsonl"));
   if (options.progress) sinks.add(std::make_unique<telemetry::ProgressSink>(std::cout));
+  if (options.also) sinks.add(options.also);
 }
 
 /// LibTorch's errors carry a trace of addresses that says nothing to a reader.
@@ -77,7 +78,7 @@ fs::path open_records(const Parts& parts, const Trainer& trainer, const RunOptio
 int run_on(const plan::Plan& plan, const RunOptions& options) {
   distributed::Communicator& ranks = *options.ranks;
   refuse_unavailable(plan, ranks.size());
-  Parts parts = assemble(plan, make_sources(plan, options.data_dir), options.ranks);
+  Parts parts = assemble(plan, make_sources(plan, options.data_dir), options.ranks, options.compile_rule);
   telemetry::Sinks sinks;
   Trainer trainer(parts, sinks);
   const bool first = ranks.rank() == 0;

@@ -7,6 +7,7 @@
 
 #include "runtime/distributed/communicator.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/rule_kernel.h"
 #include "runtime/telemetry/sink.h"
 
 namespace loop::engine {
@@ -16,6 +17,8 @@ struct RunOptions {
   std::filesystem::path data_dir;  // where relative data paths start; empty: the spec's folder
   bool progress = true;            // show progress on the standard output
   std::shared_ptr<distributed::Communicator> ranks = distributed::alone();
+  std::shared_ptr<telemetry::Sink> also;  // gets rank 0's records beside the plan's own sinks; may be null
+  plan::RuleCompiler compile_rule;
 };
 
 /// Every rank calls this; rank 0 alone shows progress and writes files.

@@ -31,14 +31,23 @@ std::string unique(const std::string& name, std::map<std::string, int>& used) {
 
 }  // namespace
 
-Steps::Steps(const plan::Plan& plan, gradients::Parameters& parameters) {
+Steps::Steps(const plan::Plan& plan, gradients::Parameters& parameters, const plan::RuleCompiler& compile) {
   std::vector<const plan::Operation*> operations;
   collect(plan.micro, operations);
   collect(plan.update, operations);
+  std::map<std::string, std::shared_ptr<gradients::UpdateRule>> rules;
   std::map<std::string, std::string> rule_of_group;
   std::map<std::string, int> labels;
   for (const plan::Operation* operation : operations) {
-    Entry entry{gradients::make_update_rule(operation->rule), {}, unique(joined(operation->groups), labels)};
+    std::shared_ptr<gradients::UpdateRule>& rule = rules[operation->rule.optimizer];
+    if (!rule) {
+      const plan::UpdateRule* text = plan.rule_of(operation->rule);
+      if (!text)
+        throw Error(ErrorKind::findings, "the plan lacks the update rule " + operation->rule.optimizer,
+                    "make it anew with `loopc plan --json`");
+      rule = std::make_shared<gradients::UpdateRule>(*text, compile);
+    }
+    Entry entry{rule, {}, unique(joined(operation->groups), labels)};
     if (operation->groups.empty()) {
       for (gradients::ParameterGroup& group : parameters.groups()) entry.groups.push_back(&group);
     } else {
@@ -90,7 +99,7 @@ double Steps::apply(const plan::Operation& step, const plan::Lookup& lookup) con
     if (hyper.name == "lr") rate = value;
     values.emplace_back(hyper.name, value);
   }
-  for (gradients::ParameterGroup* group : entry.groups) entry.rule->apply(*group, values);
+  for (gradients::ParameterGroup* group : entry.groups) entry.rule->apply(*group, values, step.zeroes);
   return rate;
 }
 

@@ -16,8 +16,9 @@ class Steps {
  public:
   /// Makes the rules and the optimizer states of every `step` in the plan's two blocks. `plan` and
   /// `parameters` must outlive it. Throws loop::Error (findings) when a trainable group has no step, or two
-  /// different rules want the same group.
-  Steps(const plan::Plan& plan, gradients::Parameters& parameters);
+  /// different rules want the same group, or the plan lacks a rule's text. Without `compile` no step can be
+  /// applied: enough for who looks at gradients only.
+  Steps(const plan::Plan& plan, gradients::Parameters& parameters, const plan::RuleCompiler& compile);
 
   /// Applies one `step` operation of the plan; returns the learning rate it used.
   double apply(const plan::Operation& step, const plan::Lookup& lookup) const;
@@ -26,7 +27,7 @@ class Steps {
 
  private:
   struct Entry {
-    std::unique_ptr<gradients::UpdateRule> rule;
+    std::shared_ptr<gradients::UpdateRule> rule;  // one for all steps that name it
     std::vector<gradients::ParameterGroup*> groups;
     std::string label;
   };

@@ -28,7 +28,7 @@ Trainer::Trainer(Parts& parts, telemetry::Sink& sink)
     : parts_(parts),
       sink_(sink),
       averages_(parts.plan.averages, *parts.model, *parts.parameters),
-      steps_(parts.plan, *parts.parameters),
+      steps_(parts.plan, *parts.parameters, parts.compile_rule),
       former_(parts.former),
       batches_(parts.train()),
       planned_updates_(engine::planned_updates(parts.plan, parts.former)),
@@ -163,7 +163,7 @@ void Trainer::run_window(const data::WindowPlan& window) {
   }
   report(make_record(parts_, clocks_, window, result), window, steady_seconds() - before);
   if (!result.empty && result.state.stepped)
-    nonfinite_.finished(result.applied, clocks_.updates, result.skipped);
+    nonfinite_.finished(result.applied, clocks_.updates, result.skipped, windows_->loss_scaler());
   if (!replicas_every_.empty() && replicas_every_.fires(clocks_)) check_replicas();
 }
 

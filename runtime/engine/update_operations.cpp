@@ -16,6 +16,10 @@ bool may_count(const WindowState& window) {
   return window.stepped ? window.applied() : window.finite().value_or(true);
 }
 
+gradients::Parameters::Pass pass_of(const plan::Operation& operation) {
+  return operation.folded ? gradients::Parameters::Pass::folded : gradients::Parameters::Pass::now;
+}
+
 double threshold(const plan::Operation& clip, const plan::Lookup& lookup) {
   const double limit = value_of(clip.limit, lookup, plan::to_text(clip));
   if (!(limit >= 0)) {
@@ -37,6 +41,7 @@ std::optional<plan::ReduceMode> first_reduction(const std::vector<plan::Operatio
 
 /// One pass over all groups: the norm as it is now, and the first bad parameter if there is one.
 void UpdateOperations::measure(WindowState& window) {
+  if (parameters_.growing()) parameters_.settle();  // what is finite in memory may overflow on its way
   const double norm = parameters_.gradient_norm({});
   if (!window.norm) window.norm = norm;
   window.known_finite = std::isfinite(norm);
@@ -47,16 +52,17 @@ void UpdateOperations::measure(WindowState& window) {
   if (report && !window.nonfinite) window.nonfinite = Nonfinite{report.parameter, std::nullopt};
 }
 
-void UpdateOperations::scale(double factor, WindowState& window) {
+void UpdateOperations::scale(const plan::Operation& operation, double factor, WindowState& window) {
   if (factor == 1) return;
-  parameters_.scale_gradients({}, factor);
+  parameters_.scale_gradients({}, factor, pass_of(operation));
   if (!(std::abs(factor) <= 1)) window.known_finite = false;  // a larger factor can overflow
 }
 
-void UpdateOperations::unscale(WindowState& window) {
+void UpdateOperations::unscale(const plan::Operation& unscale, WindowState& window) {
   measure(window);
   window.norm.reset();  // the norm that is reported is the normalised one
   window.unscale_verdict = window.known_finite;
+  scale(unscale, 1 / window.loss_scale(), window);
 }
 
 bool UpdateOperations::reduced_by_mean(const WindowState& window) const {
@@ -64,18 +70,21 @@ bool UpdateOperations::reduced_by_mean(const WindowState& window) const {
   return by == plan::ReduceMode::mean;
 }
 
-void UpdateOperations::normalize(WindowState& window) {
+void UpdateOperations::normalize(const plan::Operation& normalize, WindowState& window) {
   if (objective_.terms_share_one_class()) {
     const double count =
         objective_.divisor(static_cast<size_t>(objective_.terms().front().count_class), window.counts);
-    scale((reduced_by_mean(window) ? static_cast<double>(ranks_.ranks().size()) : 1) / count, window);
+    scale(normalize, (reduced_by_mean(window) ? static_cast<double>(ranks_.ranks().size()) : 1) / count,
+          window);
     return;
   }
   throw Error(ErrorKind::internal, "`normalize` with several count classes: no single factor is right");
 }
 
-void UpdateOperations::scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro) {
-  scale(evaluate(factor, factor_values(window, micro, ranks_.ranks().size()), objective_), window);
+void UpdateOperations::scale_grad(const plan::Operation& scale_grad, WindowState& window,
+                                  const MicroState* micro) {
+  scale(scale_grad,
+        evaluate(scale_grad.factor, factor_values(window, micro, ranks_.ranks().size()), objective_), window);
 }
 
 void UpdateOperations::clip_norm(const plan::Operation& clip, WindowState& window,
@@ -83,7 +92,7 @@ void UpdateOperations::clip_norm(const plan::Operation& clip, WindowState& windo
   const double limit = threshold(clip, lookup);
   const bool all = clip.groups.empty() || clip.groups.size() == parameters_.groups().size();
   if (!all && !window.norm) measure(window);
-  const double norm = parameters_.clip_norm(clip.groups, limit);
+  const double norm = parameters_.clip_norm(clip.groups, limit, pass_of(clip));
   if (all && !window.norm) window.norm = norm;
   if (std::isfinite(norm)) {
     window.known_finite = window.known_finite || all;
@@ -112,6 +121,7 @@ void UpdateOperations::step(const plan::Operation& step, WindowState& window, co
 void UpdateOperations::update_scale(const WindowState& window) const {
   if (!window.finite())
     throw Error(ErrorKind::internal, "`update_scale` before `unscale` and before any `step`");
+  if (window.scaler) window.scaler->update(*window.finite());
 }
 
 void UpdateOperations::tick(const std::string& clock, const WindowState& window) {

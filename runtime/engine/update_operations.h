@@ -24,22 +24,24 @@ class UpdateOperations {
         ranks_(ranks),
         next_reduction_(next_reduction) {}
 
+  // A folded operation changes the groups' factors and leaves the memory to the step.
+
   /// Divides by the loss scale, 1 without fp16, and notes whether the gradient is finite.
-  void unscale(WindowState& window);
+  void unscale(const plan::Operation& unscale, WindowState& window);
   /// Multiplies by W/N: W is the number of ranks if the nearest reduction before it is a mean (with none, the
   /// next one), else 1. Throws loop::Error (internal) with several count classes.
-  void normalize(WindowState& window);
+  void normalize(const plan::Operation& normalize, WindowState& window);
   /// Whether the reduction that decides W is a mean.
   bool reduced_by_mean(const WindowState& window) const;
-  void scale_grad(const plan::Factor& factor, WindowState& window, const MicroState* micro);
+  void scale_grad(const plan::Operation& scale_grad, WindowState& window, const MicroState* micro);
   /// A gradient that is not finite is left as it is: `step` will refuse it, and the report still finds the
   /// parameter.
   void clip_norm(const plan::Operation& clip, WindowState& window, const plan::Lookup& lookup);
   void clip_value(const plan::Operation& clip, WindowState& window, const plan::Lookup& lookup);
   /// The first step judges the gradient of all groups; the others follow its verdict: all steps or none.
   void step(const plan::Operation& step, WindowState& window, const plan::Lookup& lookup);
-  /// Without a loss scale there is nothing to adapt. Throws loop::Error (internal) when nothing has judged
-  /// the gradient.
+  /// Lets the loss scale grow or back off; without one there is nothing to adapt. Throws loop::Error
+  /// (internal) when nothing has judged the gradient.
   void update_scale(const WindowState& window) const;
   void zero_grad() { parameters_.zero_gradients(); }
   /// Advances the named clock by this window. Clocks of applied windows stand still once the gradient is
@@ -49,7 +51,7 @@ class UpdateOperations {
 
  private:
   void measure(WindowState& window);
-  void scale(double factor, WindowState& window);
+  void scale(const plan::Operation& operation, double factor, WindowState& window);
 
   gradients::Parameters& parameters_;
   const Objective& objective_;

@@ -1,6 +1,7 @@
 #include "runtime/engine/window_runner.h"
 
 #include "loop/error.h"
+#include "runtime/amp/autocast.h"
 #include "runtime/engine/open_window.h"
 #include "runtime/engine/random.h"
 #include "runtime/engine/variables.h"
@@ -55,14 +56,18 @@ WindowRunner::WindowRunner(const plan::Plan& plan, const Source& train, Model& m
                          first_reduction(plan.update)),
       interpreter_(micro_operations_, update_operations_, objective, clocks, ranks_),
       counts_ahead_(plan::needs_counts_ahead(plan.micro)) {
+  if (plan.amp.mode == plan::AmpMode::fp16) scaler_.emplace(plan.amp);
   for (const auto* block : {&plan.micro, &plan.update}) {
     collect_targets(*block, plan::OpKind::tick, written_ticks_);
     collect_targets(*block, plan::OpKind::average, written_averages_);
   }
 }
 
-WindowState WindowRunner::open(const data::WindowPlan& window) const {
-  return open_window(plan_, window, clocks_, horizon_, objective_);
+WindowState WindowRunner::open(const data::WindowPlan& window) {
+  WindowState state = open_window(plan_, window, clocks_, horizon_, objective_);
+  state.scaler = loss_scaler();
+  if (scaler_) state.opening_scale = scaler_->scale();
+  return state;
 }
 
 void WindowRunner::run_micro_batch(size_t index, const Batch& batch, WindowState& state) {
@@ -76,6 +81,8 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
   WindowResult result;
   WindowState& state = result.state;
   state = open(window);
+  std::optional<amp::LossScaler> scaler_at_opening = scaler_;
+  const amp::KeptCasts casts(plan_.amp.mode);
   const distributed::CollectiveLog::Totals before = ranks_.ranks().traffic();
   parameters_.clear_touched();
   Buffers buffers(model_);
@@ -108,9 +115,10 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
     if (on_gradient_) on_gradient_(state);
     interpreter_.run(plan_.update, state, nullptr);
   }
+  parameters_.settle();  // a gradient that lives on does so in memory
   if (!state.applied() && !result.empty && state.stepped) {
     buffers.restore();
-    trace(window, state);
+    trace(window, state, scaler_at_opening ? &*scaler_at_opening : nullptr);
     buffers.restore();
   }
   const distributed::CollectiveLog::Totals after = ranks_.ranks().traffic();
@@ -120,7 +128,7 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
   return result;
 }
 
-void WindowRunner::trace(const data::WindowPlan& window, WindowState& state) {
+void WindowRunner::trace(const data::WindowPlan& window, WindowState& state, amp::LossScaler* scaler) {
   if (!state.nonfinite) state.nonfinite.emplace();
   std::optional<size_t>& culprit = state.nonfinite->micro_batch;
   if (window.micro.size() == 1 && ranks_.ranks().size() == 1) {
@@ -128,14 +136,16 @@ void WindowRunner::trace(const data::WindowPlan& window, WindowState& state) {
     return;
   }
   culprit = bad_loss(state);
-  if (!culprit && repeatable(plan_.micro)) culprit = look_again(window, state);
+  if (!culprit && repeatable(plan_.micro)) culprit = look_again(window, state, scaler);
   ranks_.agree_on_culprit(*state.nonfinite, state.micro_batches);
 }
 
-std::optional<size_t> WindowRunner::look_again(const data::WindowPlan& window, const WindowState& state) {
+std::optional<size_t> WindowRunner::look_again(const data::WindowPlan& window, const WindowState& state,
+                                               amp::LossScaler* scaler) {
   const RankSync::Local local(ranks_);
   start_stream(plan_.seed, Stream::training, static_cast<uint64_t>(state.number), ranks_.ranks().rank());
   WindowState again = open(window);
+  again.scaler = scaler;  // the window's own scale: `update_scale` may have lowered it since
   again.rank_counts = state.rank_counts;
   again.counts = state.counts;
   again.counts_complete = true;
@@ -152,6 +162,10 @@ void WindowRunner::finish(WindowResult& result) {
     result.skipped = "no step was reached";
   } else if (!result.applied) {
     result.skipped = to_text(*state.nonfinite, state.micro_batches);
+    if (state.scaler) {
+      result.skipped +=
+          ", at a loss scale of " + plan::to_text(plan::Expression::constant(state.opening_scale));
+    }
   }
   if (result.applied) {
     for (const plan::Average& average : plan_.averages) {

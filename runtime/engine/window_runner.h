@@ -31,6 +31,9 @@ class WindowRunner {
   /// does not advance itself. Throws loop::Error (training) for an empty window under `empty = error`.
   WindowResult run(const data::WindowPlan& window, const std::function<Batch()>& next_batch);
 
+  /// The loss scaler, which a checkpoint keeps; null without fp16.
+  amp::LossScaler* loss_scaler() { return scaler_ ? &*scaler_ : nullptr; }
+
   /// What this rank tells the others with every window.
   void on_flags(std::function<RankFlags()> flags) { ranks_.on_flags(std::move(flags)); }
 
@@ -39,10 +42,11 @@ class WindowRunner {
   void on_gradient(std::function<void(const WindowState&)> observer) { on_gradient_ = std::move(observer); }
 
  private:
-  WindowState open(const data::WindowPlan& window) const;
+  WindowState open(const data::WindowPlan& window);
   void run_micro_batch(size_t index, const Batch& batch, WindowState& state);
-  void trace(const data::WindowPlan& window, WindowState& state);
-  std::optional<size_t> look_again(const data::WindowPlan& window, const WindowState& state);
+  void trace(const data::WindowPlan& window, WindowState& state, amp::LossScaler* scaler);
+  std::optional<size_t> look_again(const data::WindowPlan& window, const WindowState& state,
+                                   amp::LossScaler* scaler);
   void finish(WindowResult& result);
   Batch collate(const data::MicroBatchPlan& micro) const {
     return train_.collate(micro.samples, micro.padding_rows);
@@ -61,6 +65,7 @@ class WindowRunner {
   UpdateOperations update_operations_;
   Interpreter interpreter_;
   bool counts_ahead_;
+  std::optional<amp::LossScaler> scaler_;  // fp16
   std::set<std::string> written_ticks_;  // clocks that the plan advances itself
   std::set<std::string> written_averages_;
   std::function<void(const WindowState&)> on_gradient_;

@@ -9,6 +9,7 @@
 
 #include "loop/batch.h"
 #include "loop/clocks.h"
+#include "runtime/amp/loss_scaler.h"
 #include "runtime/engine/objective.h"
 #include "runtime/telemetry/record.h"
 
@@ -48,6 +49,10 @@ struct WindowState {
   int64_t configured_micro_batches = 0;
   WindowTotals totals;
   int64_t horizon = -1;
+  plan::AmpMode amp = plan::AmpMode::off;
+  amp::LossScaler* scaler = nullptr;     // none without fp16
+  double opening_scale = 1;              // the scaler's when the window opened
+  double loss_scale_divisor = 1;         // D
 
   // what the micro-batches add
   Counts rank_counts;  // N_r of every class: what this rank has counted so far
@@ -77,8 +82,10 @@ struct WindowState {
   telemetry::Named learning_rates;
 
   bool applied() const { return stepped && step_verdict.value_or(false); }
-  /// The newest verdict, or nothing.
-  std::optional<bool> finite() const { return step_verdict ? step_verdict : unscale_verdict; }
+  /// The verdict of `unscale`, else of `step`, or nothing.
+  std::optional<bool> finite() const { return unscale_verdict ? unscale_verdict : step_verdict; }
+  /// S as it is now: the scaler's value divided by D, exact because D is a power of two.
+  double loss_scale() const { return scaler ? scaler->scale() / loss_scale_divisor : 1; }
 };
 
 }  // namespace loop::engine

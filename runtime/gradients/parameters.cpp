@@ -137,23 +137,73 @@ ParameterGroup make_group(const std::string& name, const std::vector<Unique*>& m
 }
 
 /// Runs of neighbouring touched slots.
-std::vector<Piece> touched_pieces(const std::vector<const ParameterGroup*>& groups) {
+std::vector<Piece> touched_pieces(const ParameterGroup& group) {
   std::vector<Piece> pieces;
-  for (const ParameterGroup* group : groups) {
-    bool open = false;
-    for (const Slot& slot : group->slots) {
-      if (slot.touched && open) {
-        pieces.back().size += slot.size;
-      } else if (slot.touched) {
-        pieces.push_back({group->gradients, slot.offset, slot.size});
-      }
-      open = slot.touched;
+  bool open = false;
+  for (const Slot& slot : group.slots) {
+    if (slot.touched && open) {
+      pieces.back().size += slot.size;
+    } else if (slot.touched) {
+      pieces.push_back({group.gradients, slot.offset, slot.size});
     }
+    open = slot.touched;
   }
   return pieces;
 }
 
+std::vector<bool> touched_bits(const ParameterGroup& group) {
+  std::vector<bool> bits;
+  for (const Slot& slot : group.slots) bits.push_back(slot.touched);
+  return bits;
+}
+
+int64_t version_of(const torch::Tensor& tensor) {
+  return static_cast<int64_t>(tensor._version());
+}
+
+void written(const torch::Tensor& tensor) {
+  tensor.unsafeGetTensorImpl()->bump_version();
+}
+
 }  // namespace
+
+void ParameterGroup::parameters_written() const {
+  written(parameters);
+}
+
+void ParameterGroup::gradients_written() const {
+  written(gradients);
+}
+
+void ParameterGroup::gradients_zeroed() {
+  written(gradients);
+  zeroed_version_ = version_of(gradients);
+}
+
+void ParameterGroup::zero_gradients() {
+  factor = 1;
+  if (zeroed_version_ != version_of(gradients)) {
+    torch::Tensor(gradients).zero_();
+  } else {
+    for (const Slot& slot : slots) {
+      if (!slot.touched) gradients.narrow(0, slot.offset, slot.size).zero_();
+    }
+  }
+  gradients_zeroed();
+}
+
+void ParameterGroup::settle() {
+  if (factor != 1) torch::Tensor(gradients).mul_(factor);
+  factor = 1;
+}
+
+double ParameterGroup::raw_norm() const {
+  const int64_t version = version_of(gradients);
+  std::vector<bool> touched = touched_bits(*this);
+  if (!measured_ || measured_->version != version || measured_->touched != touched)
+    measured_ = MeasuredNorm{version, std::move(touched), euclidean_norm(touched_pieces(*this))};
+  return measured_->norm;
+}
 
 std::vector<Segment> ParameterGroup::touched_segments() const {
   std::vector<Segment> segments;
@@ -261,12 +311,12 @@ ParameterGroup& Parameters::group(const std::string& name) {
   throw Error(ErrorKind::internal, "There is no parameter group `" + name + "`");
 }
 
-std::vector<const ParameterGroup*> Parameters::select(const std::vector<std::string>& group_names) const {
-  std::vector<const ParameterGroup*> selected;
-  for (const ParameterGroup& one : groups_)
+std::vector<size_t> Parameters::select(const std::vector<std::string>& group_names) const {
+  std::vector<size_t> selected;
+  for (size_t g = 0; g < groups_.size(); ++g)
     if (group_names.empty() ||
-        std::find(group_names.begin(), group_names.end(), one.name) != group_names.end())
-      selected.push_back(&one);
+        std::find(group_names.begin(), group_names.end(), groups_[g].name) != group_names.end())
+      selected.push_back(g);
   for (const std::string& name : group_names)
     if (std::none_of(groups_.begin(), groups_.end(),
                      [&](const ParameterGroup& one) { return one.name == name; }))
@@ -285,7 +335,16 @@ int64_t Parameters::frozen_elements() const {
 }
 
 void Parameters::zero_gradients() {
-  for (ParameterGroup& one : groups_) one.gradients.zero_();
+  for (ParameterGroup& one : groups_) one.zero_gradients();
+}
+
+void Parameters::settle() {
+  for (ParameterGroup& one : groups_) one.settle();
+}
+
+bool Parameters::growing() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const ParameterGroup& one) { return !(std::abs(one.factor) <= 1); });
 }
 
 void Parameters::clear_touched() {
@@ -293,38 +352,55 @@ void Parameters::clear_touched() {
     for (Slot& slot : one.slots) slot.touched = false;
 }
 
-void Parameters::scale_gradients(const std::vector<std::string>& group_names, double factor) {
-  for (const ParameterGroup* one : select(group_names)) torch::Tensor(one->gradients).mul_(factor);
+void Parameters::scale_gradients(const std::vector<std::string>& group_names, double factor, Pass pass) {
+  for (const size_t g : select(group_names)) {
+    groups_[g].factor *= factor;
+    if (pass == Pass::now) groups_[g].settle();
+  }
 }
 
 double Parameters::gradient_norm(const std::vector<std::string>& group_names) const {
-  return euclidean_norm(touched_pieces(select(group_names)));
+  double norm = 0;
+  for (const size_t g : select(group_names)) {
+    const double one = std::abs(groups_[g].factor) * groups_[g].raw_norm();
+    if (std::isnan(one)) return one;  // hypot(∞, NaN) is ∞
+    norm = std::hypot(norm, one);
+  }
+  return norm;
 }
 
-double Parameters::clip_norm(const std::vector<std::string>& group_names, double limit) {
+double Parameters::clip_norm(const std::vector<std::string>& group_names, double limit, Pass pass) {
   const double norm = gradient_norm(group_names);
-  if (std::isfinite(norm) && norm > limit) scale_gradients(group_names, limit / norm);
+  if (std::isfinite(norm) && norm > limit) scale_gradients(group_names, limit / norm, pass);
   return norm;
 }
 
 int64_t Parameters::clip_value(const std::vector<std::string>& group_names, double limit) {
-  return clamp_finite(touched_pieces(select(group_names)), limit);
+  int64_t changed = 0;
+  for (const size_t g : select(group_names)) {
+    groups_[g].settle();
+    changed += clamp_finite(touched_pieces(groups_[g]), limit);
+    groups_[g].gradients_written();
+  }
+  return changed;
 }
 
 NonfiniteReport Parameters::first_nonfinite() const {
   // One pass over whole runs first: the usual answer is "none".
-  const std::vector<Piece> runs = touched_pieces(select({}));
-  if (first_nonfinite_piece(runs) == runs.size()) return {};
-  for (const ParameterGroup& one : groups_)
+  for (const ParameterGroup& one : groups_) {
+    const std::vector<Piece> runs = touched_pieces(one);
+    if (first_nonfinite_piece(runs) == runs.size()) continue;
     for (const Slot& slot : one.slots)
       if (slot.touched && first_nonfinite_piece({{one.gradients, slot.offset, slot.size}}) == 0)
         return {slot.name, one.name};
+  }
   return {};
 }
 
 torch::Tensor Parameters::flat_gradient() const {
   std::vector<torch::Tensor> parts;
-  for (const ParameterGroup& one : groups_) parts.push_back(one.gradients.to(torch::kFloat64));
+  for (const ParameterGroup& one : groups_)
+    parts.push_back(one.gradients.to(torch::kFloat64).mul(one.factor));
   return torch::cat(parts);
 }
 

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,31 @@ struct ParameterGroup {
   torch::Tensor parameters;           // [n], the run's dtype
   torch::Tensor gradients;            // [n]
   std::vector<torch::Tensor> states;  // [n] each, made by the update rule
+  /// The gradient is this factor times what `gradients` holds: folded operations change the factor only, and
+  /// the next pass over the memory applies it.
+  double factor = 1;
+
   std::vector<Segment> touched_segments() const;
+  /// Somebody wrote into memory behind autograd's back: tells those who rely on its content.
+  void parameters_written() const;
+  void gradients_written() const;
+  /// A step wrote zeros over every touched slot.
+  void gradients_zeroed();
+  /// Writes zeros where they are not known to be, and sets the factor to 1.
+  void zero_gradients();
+  /// Brings the factor into memory.
+  void settle();
+  /// Euclidean norm of what the touched slots hold, without the factor.
+  double raw_norm() const;
+
+ private:
+  std::optional<int64_t> zeroed_version_;  // of `gradients` when a step had zeroed it
+  struct MeasuredNorm {
+    int64_t version = 0;  // of `gradients`
+    std::vector<bool> touched;
+    double norm = 0;  // without the factor
+  };
+  mutable std::optional<MeasuredNorm> measured_;
 };
 
 /// Where a gradient first stopped being finite.
@@ -72,27 +97,33 @@ class Parameters {
   int64_t trainable_elements() const;
   int64_t frozen_elements() const;
 
-  /// Writes zeros into the gradients of every group. The touched bits stay: a zero gradient is not an absent
-  /// one.
+  /// The gradients of every group become zero. The touched bits stay: a zero gradient is not an absent one.
   void zero_gradients();
   /// Called when a window starts: no backward has reached anything yet.
   void clear_touched();
   /// `observer` is called within backward, on its thread, each time one of a slot's tensors has got what this
   /// backward adds to it (nothing, when its gradient is absent). One at a time; null removes it.
   void on_accumulated(std::function<void(const Slot&)> observer);
+  /// Whether an operation passes over the memory, or changes the groups' factors and leaves it to the next
+  /// pass.
+  enum class Pass { now, folded };
   /// Multiplies the gradients of the named groups (all when empty) by `factor`.
-  void scale_gradients(const std::vector<std::string>& group_names, double factor);
+  void scale_gradients(const std::vector<std::string>& group_names, double factor, Pass pass = Pass::now);
+  /// Brings every group's factor into its memory.
+  void settle();
+  /// Whether a factor above 1 waits: memory that is finite may then stand for a gradient that is not.
+  bool growing() const;
   /// Euclidean norm over the named groups' touched slots, accumulated in FP64; NaN or infinite when any
-  /// gradient is.
+  /// gradient is. Reads the memory once until it changes.
   double gradient_norm(const std::vector<std::string>& group_names) const;
   /// Multiplies by min(1, limit/‖g‖) over the named groups together, without epsilon; a norm of 0 gives 1.
   /// Returns the norm before. When the norm is not finite nothing is changed: limit/∞ would turn every finite
   /// gradient into an innocent zero.
-  double clip_norm(const std::vector<std::string>& group_names, double limit);
+  double clip_norm(const std::vector<std::string>& group_names, double limit, Pass pass = Pass::now);
   /// Clamps every finite element to [-limit, limit]; returns how many were changed. Elements that are not
   /// finite stay, so that the step's verdict still sees them.
   int64_t clip_value(const std::vector<std::string>& group_names, double limit);
-  /// The first touched slot with a gradient that is not finite, in order.
+  /// The first touched slot whose memory holds something that is not finite, in order.
   NonfiniteReport first_nonfinite() const;
   /// Copies of the gradients, for tests and `verify`: all groups, one flat FP64 tensor in slot order.
   torch::Tensor flat_gradient() const;
@@ -106,7 +137,7 @@ class Parameters {
   struct Hooks;
 
   void install_hooks();
-  std::vector<const ParameterGroup*> select(const std::vector<std::string>& group_names) const;
+  std::vector<size_t> select(const std::vector<std::string>& group_names) const;
 
   std::shared_ptr<Model> model_;
   std::vector<ParameterGroup> groups_;

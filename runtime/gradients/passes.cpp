@@ -1,27 +1,17 @@
 #include "runtime/gradients/passes.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <condition_variable>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <mutex>
 
 #include "loop/error.h"
+#include "runtime/gradients/chunks.h"
 
 namespace loop::gradients {
 namespace {
 
-constexpr int64_t kChunkElements = 16384;
 // Independent partial sums within a chunk, which the compiler keeps in vector registers.
 constexpr int64_t kLanes = 8;
-// Below this, some tens of microseconds of work, waking a second thread costs more than it saves.
-constexpr int64_t kElementsPerThread = 1 << 17;
-
 struct Chunk {
   size_t piece = 0;
   int64_t offset = 0;  // from the start of the piece's memory
@@ -34,33 +24,6 @@ std::vector<Chunk> cut(const std::vector<Piece>& pieces) {
     for (int64_t start = 0; start < pieces[p].size; start += kChunkElements)
       chunks.push_back({p, pieces[p].offset + start, std::min(kChunkElements, pieces[p].size - start)});
   return chunks;
-}
-
-/// Runs `work(chunk index)` for all chunks. Chunks are claimed one by one, so a helper thread that starts
-/// late, or never, delays nobody; the caller waits for claimed chunks only. Uses the library's own pool:
-/// at::parallel_for would need this file to be built with the OpenMP that the library was built with.
-void for_each_chunk(size_t count, int64_t elements, const std::function<void(size_t)>& work) {
-  struct Shared {
-    std::atomic<size_t> next{0};
-    size_t done = 0;
-    std::mutex mutex;
-    std::condition_variable finished;
-  };
-  const auto shared = std::make_shared<Shared>();
-  // `work` is only touched for a claimed chunk, that is, before the caller returns.
-  const auto claim = [shared, count, work_address = &work] {
-    size_t mine = 0;
-    for (size_t i = shared->next++; i < count; i = shared->next++, ++mine) (*work_address)(i);
-    if (!mine) return;
-    const std::lock_guard lock(shared->mutex);
-    shared->done += mine;
-    shared->finished.notify_one();
-  };
-  const int64_t threads = std::min<int64_t>(at::get_num_threads(), elements / kElementsPerThread);
-  for (int64_t i = 1; i < threads; ++i) at::launch(claim);
-  claim();
-  std::unique_lock lock(shared->mutex);
-  shared->finished.wait(lock, [&] { return shared->done == count; });
 }
 
 template <class Visit>
@@ -86,13 +49,6 @@ std::vector<T> chunk_values(const std::vector<Piece>& pieces, Of of) {
                   [&](auto* memory) { values[i] = of(memory + chunks[i].offset, chunks[i].size); });
   });
   return values;
-}
-
-/// Pairwise sum: error grows with the logarithm of the number of chunks, and the order is fixed.
-double tree_sum(const double* values, size_t count) {
-  if (count == 0) return 0;
-  if (count == 1) return values[0];
-  return tree_sum(values, count / 2) + tree_sum(values + count / 2, count - count / 2);
 }
 
 template <class T>

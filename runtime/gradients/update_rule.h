@@ -1,13 +1,13 @@
-// Update rules: one pass over a group's arena. Today LibTorch's fused kernels, later code compiled from the
-// rule's text; both stand behind this interface.
+// An update rule on a group's memory: one pass over parameters, gradients and states.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/gradients/parameters.h"
-#include "runtime/plan/plan.h"
+#include "runtime/plan/rule_kernel.h"
 
 namespace loop::gradients {
 
@@ -16,15 +16,22 @@ using HyperValues = std::vector<std::pair<std::string, double>>;
 
 class UpdateRule {
  public:
-  virtual ~UpdateRule() = default;
-  /// Makes the states (zeros) of a group; called once.
-  virtual void prepare(ParameterGroup& group) const = 0;
-  /// Applies one update to every touched slot of the group and advances those slots' `step`. Untouched slots
-  /// keep value, states and step. Reads the final gradient (unscaled, normalised, clipped).
-  virtual void apply(ParameterGroup& group, const HyperValues& hyper) const = 0;
-};
+  /// `compile` is asked when the first group is prepared.
+  UpdateRule(plan::UpdateRule rule, plan::RuleCompiler compile)
+      : rule_(std::move(rule)), compile_(std::move(compile)) {}
 
-/// For "std.optimizers.sgd", ".adam", ".adamw". Throws loop::Error (findings) for any other.
-std::unique_ptr<UpdateRule> make_update_rule(const plan::StepRule& rule);
+  /// Makes the states (zeros) of a group; called once per group. All groups have one element type.
+  void prepare(ParameterGroup& group);
+  /// Applies one update to every touched slot of the group and advances those slots' `step`. Untouched slots
+  /// keep value, states and step. Reads the final gradient, that is, the group's factor times its memory;
+  /// `zero` leaves zeros where a gradient was read. Norms are those of one slot's tensor. Throws loop::Error
+  /// (internal) without `prepare`.
+  void apply(ParameterGroup& group, const HyperValues& hyper, bool zero = false) const;
+
+ private:
+  plan::UpdateRule rule_;
+  plan::RuleCompiler compile_;
+  std::shared_ptr<const plan::RuleKernel> kernel_;
+};
 
 }  // namespace loop::gradients

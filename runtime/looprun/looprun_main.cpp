@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 
+#include "compiler/kernels/compiled_rule.h"
 #include "loop/error.h"
 #include "runtime/distributed/error_file.h"
 #include "runtime/distributed/launch.h"
@@ -161,6 +162,7 @@ int main(int argc, char** argv) {
       return verify(plan, verification, json);
     }
     options.progress = !quiet;
+    options.compile_rule = loop::kernels::rule_compiler();
     if (launch) {
       share_threads(*launch);
       const auto timeouts = loop::distributed::read_timeouts(loop::distributed::process_environment());

@@ -58,6 +58,7 @@ void JsonlSink::start(const RunStart& record) {
                {"directory", record.directory},
                {"model", record.model},
                {"dtype", record.dtype},
+               {"amp", record.amp},
                {"device", record.device},
                {"torch", record.torch_version},
                {"threads", record.threads},
@@ -88,6 +89,10 @@ void JsonlSink::update(const UpdateRecord& record) {
   if (!record.losses.empty()) json["losses"] = object(record.losses);
   json["grad_norm"] = number(record.grad_norm);
   json["clipped"] = record.clipped;
+  if (record.loss_scale) {
+    json["loss_scale"] = number(record.loss_scale);
+    json["loss_scale_divisor"] = number(record.loss_scale_divisor);
+  }
   json["applied"] = record.applied;
   if (!record.skipped.empty()) json["skipped"] = record.skipped;
   json["lr"] = object(record.learning_rates);

@@ -110,7 +110,8 @@ void ProgressSink::start(const RunStart& record) {
   planned_updates_ = record.planned_updates;
   std::string line = record.loop_name + ": " + record.model + ", " +
                      readable_count(double(record.trainable_parameters)) + " trainable parameters, " +
-                     record.dtype + " on " + record.device + ", " +
+                     record.dtype + (record.amp.empty() || record.amp == "off" ? "" : " with amp " + record.amp) +
+                     " on " + record.device + ", " +
                      readable_count(double(record.train_samples)) + " samples, window " + record.window;
   if (record.planned_updates) line += ", " + std::to_string(*record.planned_updates) + " updates";
   print(line);

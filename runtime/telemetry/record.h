@@ -17,6 +17,7 @@ struct RunStart {
   std::string directory;  // the run directory
   std::string model;
   std::string dtype;
+  std::string amp;  // "off", "bf16", "fp16"
   std::string device;
   std::string torch_version;
   int threads = 1;
@@ -45,6 +46,8 @@ struct UpdateRecord {
   Named losses;                     // each term's Σℓ_t / N_t, without its weight; filled for several terms
   std::optional<double> grad_norm;  // after normalisation, before clipping
   bool clipped = false;
+  std::optional<double> loss_scale;  // fp16: the scaler's value in this window, and what it is divided by (D)
+  double loss_scale_divisor = 1;
   bool applied = false;
   std::string skipped;            // why the window changed nothing; empty when it was applied
   Named learning_rates;           // one entry per step, named by its groups

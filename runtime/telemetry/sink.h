@@ -25,7 +25,7 @@ class Sink {
 /// Passes everything on to several sinks in order.
 class Sinks final : public Sink {
  public:
-  void add(std::unique_ptr<Sink> sink) { sinks_.push_back(std::move(sink)); }
+  void add(std::shared_ptr<Sink> sink) { sinks_.push_back(std::move(sink)); }
   void start(const RunStart& record) override;
   void update(const UpdateRecord& record) override;
   void evaluation(const EvaluationRecord& record) override;
@@ -33,7 +33,7 @@ class Sinks final : public Sink {
   void end(const RunEnd& record) override;
 
  private:
-  std::vector<std::unique_ptr<Sink>> sinks_;
+  std::vector<std::shared_ptr<Sink>> sinks_;
 };
 
 }  // namespace loop::telemetry

@@ -141,14 +141,14 @@ TEST_CASE("the horizon is what bounds the run first") {
 TEST_CASE("what this build cannot do is refused by name") {
   plan::Plan plan = tiny_plan();
   engine::refuse_unavailable(plan);
-  plan.amp.mode = plan::AmpMode::fp16;
+  plan.window.oom = plan::OomPolicy::halve;
   plan.checkpoint = plan::Checkpoint{};
   plan.checkpoint->path = "c";
   try {
     engine::refuse_unavailable(plan);
     FAIL("nothing was refused");
   } catch (const Error& error) {
-    CHECK(std::string(error.what()) == "not available in this build: amp = fp16, checkpoint");
+    CHECK(std::string(error.what()) == "not available in this build: window.oom = halve, checkpoint");
     CHECK(error.exit_code() == 1);
   }
   plan = tiny_plan();

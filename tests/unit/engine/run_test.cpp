@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "compiler/kernels/compiled_rule.h"
 #include "designed_run.h"
 #include "loop/error.h"
 #include "runtime/engine/facts.h"
 #include "runtime/engine/run.h"
+#include "tests/support/standard_rules.h"
 
 namespace loop::testing {
 namespace {
@@ -279,13 +281,14 @@ plan::Plan csv_plan(const Folder& folder) {
   plan.averages = {{"slow", constant(0.9), false}};
   plan.log.path = (folder.path / "runs").string();
   plan.resolved_spec = "loop tiny { }\n";
-  return plan;
+  return completed(plan);
 }
 
 TEST_CASE("what a run leaves behind") {
   const Folder folder;
   const plan::Plan plan = csv_plan(folder);
   engine::RunOptions options;
+  options.compile_rule = kernels::rule_compiler();
   options.progress = false;
   CHECK(engine::run(plan, options) == 0);
   const fs::path runs = folder.path / "runs";
@@ -305,7 +308,8 @@ TEST_CASE("what a run leaves behind") {
     CHECK(entry.path().string().find(".tmp") == std::string::npos);
 
   // The same run again, in memory: the file holds its parameters, bit for bit.
-  engine::Parts parts = engine::assemble(plan, engine::make_sources(plan, {}));
+  engine::Parts parts =
+      engine::assemble(plan, engine::make_sources(plan, {}), distributed::alone(), kernels::rule_compiler());
   telemetry::Sinks sinks;
   engine::Trainer trainer(parts, sinks);
   trainer.run([] { return false; });
@@ -343,7 +347,8 @@ TEST_CASE("one class per sample is one counted unit") {
   plan.terms = {term("main", "cross_entropy")};
   for (const plan::CountUnit unit : {plan::CountUnit::samples, plan::CountUnit::tokens}) {
     plan.count_classes[0].unit = unit;
-    engine::Parts parts = engine::assemble(plan, engine::make_sources(plan, {}));
+    engine::Parts parts = engine::assemble(plan, engine::make_sources(plan, {}), distributed::alone(),
+                                           kernels::rule_compiler());
     Recorder recorder;
     engine::Trainer trainer(parts, recorder);
     trainer.run([] { return false; });
@@ -356,6 +361,7 @@ TEST_CASE("a failed run says so in its files; an interrupted one exits with 130"
   const Folder folder;
   plan::Plan plan = csv_plan(folder);
   engine::RunOptions options;
+  options.compile_rule = kernels::rule_compiler();
   options.progress = false;
   plan.update[1] = sgd(1e300);  // the second window overflows
   plan.nonfinite.limit = 3;
@@ -384,6 +390,7 @@ TEST_CASE("missing data and a plan for another build are refused before anything
   plan::Plan plan = csv_plan(folder);
   plan.data.sources[0].component.args["path"] = "nowhere.csv";
   engine::RunOptions options;
+  options.compile_rule = kernels::rule_compiler();
   options.progress = false;
   try {
     engine::run(plan, options);

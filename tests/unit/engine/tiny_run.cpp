@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <random>
 
+#include "compiler/kernels/compiled_rule.h"
 #include "loop/model.h"
+#include "tests/support/standard_rules.h"
 
 namespace loop::testing {
 
@@ -113,7 +115,8 @@ TinyRun::TinyRun(plan::Plan plan, std::vector<Sequence> train,
 
 TinyRun::TinyRun(plan::Plan plan, engine::Sources sources) {
   register_tiny();
-  parts = engine::assemble(std::move(plan), std::move(sources));
+  parts = engine::assemble(completed(std::move(plan)), std::move(sources), distributed::alone(),
+                           kernels::rule_compiler());
   trainer = std::make_unique<engine::Trainer>(parts, recorder);
   trainer->windows().on_gradient([this](const engine::WindowState&) {
     gradients.push_back(parts.parameters->flat_gradient());

@@ -10,6 +10,7 @@
 #include "compiler/check/check.h"
 #include "compiler/plan/dump.h"
 #include "compiler/plan/lower.h"
+#include "compiler/plan/passes/passes.h"
 #include "compiler/plan/prediction.h"
 #include "compiler/sema/analyze.h"
 #include "runtime/plan/json.h"
@@ -62,7 +63,8 @@ TEST_CASE("plans for a person") {
     Planned planned = analyzed(entry.path().filename().string(), read(entry.path()));
     REQUIRE(!planned.engine.has_errors());
     REQUIRE(planned.specs.size() == 1);
-    const plan::Plan plan = planner::lower(planned.specs.front(), planned.sources);
+    plan::Plan plan = planner::lower(planned.specs.front(), planned.sources);
+    for (const planner::Pass& pass : planner::passes()) pass.run(plan);
     std::ostringstream out;
     planner::dump(out, plan, planner::ModelSize{1000, false}, std::nullopt);
     planner::DataFacts facts;
