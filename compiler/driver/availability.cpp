@@ -89,9 +89,6 @@ class Report {
     if (!has(kModels, last_part(model.component.name))) {
       one_of(model.span, "the model " + quoted(model.component.name), kModels);
     }
-    if (model.facts.recompute) {
-      missing(model.span, "`recompute`", "leave it out: the activations are then kept");
-    }
     if (!spec_.init_weights.value.empty()) {
       missing(spec_.init_weights.span, "starting from a file of weights", "use `init = random`");
     }

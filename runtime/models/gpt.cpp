@@ -4,6 +4,7 @@
 
 #include "loop/arguments.h"
 #include "loop/embedding.h"
+#include "loop/recompute.h"
 #include "runtime/models/builtin.h"
 
 namespace loop::models {
@@ -20,6 +21,7 @@ struct Shape {
   int64_t context = 0;
   double dropout = 0;
   bool tied = false;
+  bool recompute = false;
 };
 
 Tensor maybe_dropout(const Tensor& x, double probability, bool training) {
@@ -131,7 +133,7 @@ class Gpt : public Model {
                   "Raise `context` of the model or shorten the source's sequences.");
     Tensor x = embed(tokens, token_embedding_->weight) + position_embedding_->weight.narrow(0, 0, length);
     x = maybe_dropout(x, shape_.dropout, is_training());
-    for (const auto& block : blocks_) x = block->forward(x);
+    for (const auto& block : blocks_) x = shape_.recompute ? recompute(block, x) : block->forward(x);
     return torch::linear(final_norm_(x), shape_.tied ? token_embedding_->weight : head_->weight);
   }
 
@@ -175,10 +177,8 @@ std::shared_ptr<Model> make_gpt(const plan::Component& component, const DataInfo
   shape.context = arguments.integer("context", {}, 1);
   shape.dropout = arguments.number("dropout", 0.0, 0.0, 1.0);
   shape.tied = arguments.boolean("tied", false);
-  const std::string recompute = arguments.choice("recompute", {"none", "blocks"});
+  shape.recompute = arguments.choice("recompute", {"none", "blocks"}) == "blocks";
   arguments.finish();
-  if (recompute != "none")
-    arguments.fail("cannot recompute its blocks in this build", "Leave `recompute` out.");
   if (shape.width % shape.heads != 0)
     arguments.fail("needs a width that is a multiple of its heads, not " + std::to_string(shape.width) +
                    " and " + std::to_string(shape.heads));

@@ -89,7 +89,6 @@ TEST_CASE("availability: device, ranks (L991 when they differ), number formats")
 
 TEST_CASE("availability: models, initial weights, BatchNorm") {
   CHECK(says(finding([](auto& s) { s.model.component.name = "resnet"; }), "the model `resnet`"));
-  CHECK(says(finding([](auto& s) { s.model.facts.recompute = true; }), "recompute"));
   CHECK(says(finding([](auto& s) { s.init_weights.value = "w.safetensors"; }), "file of weights"));
   CHECK(says(finding([](auto& s) { s.batch_norm.value = plan::BatchNorm::across_ranks; }), "across ranks"));
   CHECK(says(finding([](auto& s) { s.batch_norm.value = plan::BatchNorm::frozen; }), "frozen BatchNorm"));

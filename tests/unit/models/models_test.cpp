@@ -448,7 +448,6 @@ TEST_CASE("what does not fit is said") {
   CHECK(error("gpt", with(kSmallGpt, "dropout", 1.0), text).find("[0, 1)") != std::string::npos);
   CHECK(error("gpt", with(kSmallGpt, "tied", "yes"), text).find("true or false") != std::string::npos);
   CHECK(error("gpt", with(kSmallGpt, "widht", 8), text).find("`widht`") != std::string::npos);
-  CHECK(error("gpt", with(kSmallGpt, "recompute", "blocks"), text).find("recompute") != std::string::npos);
   CHECK(error("gpt", kSmallGpt, text_info(11, 7)).find("context of 6") != std::string::npos);
   CHECK(error("gpt", kSmallGpt, image).find("vocabulary") != std::string::npos);
   CHECK(error("mlp", {{"hidden", {4}}}, text).find("gpt for text") != std::string::npos);
