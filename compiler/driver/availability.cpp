@@ -18,9 +18,6 @@ using sema::Span;
 const std::vector<std::string> kModels = {"cnn", "embedding_classifier", "gpt", "linear", "mlp"};
 const std::vector<std::string> kSources = {"bin", "csv", "idx", "lines", "npy", "text"};
 const std::vector<std::string> kLosses = {"bce_with_logits", "cross_entropy", "info_nce", "l1", "mse", "z_loss"};
-const std::vector<std::string> kOptimizers = {"std.optimizers.adam", "std.optimizers.adamw",
-                                              "std.optimizers.sgd"};
-
 bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -46,8 +43,6 @@ class Report {
     data();
     objective();
     window();
-    for (const sema::Operation& operation : spec_.micro.operations) steps(operation);
-    for (const sema::Operation& operation : spec_.update.operations) steps(operation);
     what_lasts();
   }
 
@@ -130,15 +125,6 @@ class Report {
     if (spec_.window.oom.value == plan::OomPolicy::halve) {
       missing(spec_.window.oom.span, "`oom = halve`", "use `oom = error` and a `micro_batch` that fits");
     }
-  }
-
-  void steps(const sema::Operation& operation) {
-    if (operation.op.kind == plan::OpKind::step && !has(kOptimizers, operation.op.rule.optimizer)) {
-      std::vector<std::string> available;
-      for (const std::string& name : kOptimizers) available.push_back(last_part(name));
-      one_of(operation.span, "the update rule " + quoted(last_part(operation.op.rule.optimizer)), available);
-    }
-    for (const sema::Operation& inner : operation.body) steps(inner);
   }
 
   void what_lasts() {

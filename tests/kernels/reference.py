@@ -1,4 +1,5 @@
-"""Trajectories of optimizers in FP64, as JSON: what the rules of the standard library are compared with.
+"""Optimizers in FP64 that the rules of the standard library are compared with; run as a program, it writes their
+trajectories as JSON.
 
 Rules that PyTorch has are run by torch.optim; the others are written here from their papers:
   lion    Chen et al. 2023, algorithm 2
@@ -33,26 +34,41 @@ def start():
     return [torch.randn(n, generator=generator, dtype=torch.float64) for n in SIZES]
 
 
-def by_torch(make):
-    parameters = [p.clone().requires_grad_() for p in start()]
-    optimizer = make(parameters)
-    path = []
-    for rate, gradient in zip(rates(), gradients()):
-        for parameter, g in zip(parameters, gradient):
-            parameter.grad = g.clone()
-        for group in optimizer.param_groups:
+class ByTorch:
+    """One of torch.optim on parameters of its own."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def begin(self, parameters):
+        self.parameters = [p.clone().requires_grad_() for p in parameters]
+        self.optimizer = self.make(self.parameters)
+        return self
+
+    def step(self, gradients, rate):
+        for parameter, gradient in zip(self.parameters, gradients):
+            parameter.grad = gradient.clone()
+        for group in self.optimizer.param_groups:
             group["lr"] = rate
-        optimizer.step()
-        path.append([p.detach().tolist() for p in parameters])
-    return path
+        self.optimizer.step()
+        return [p.detach() for p in self.parameters]
 
 
-def by_formula(rule):
-    parameters, states, path = start(), [{} for _ in SIZES], []
-    for t, (rate, gradient) in enumerate(zip(rates(), gradients()), start=1):
-        parameters = [rule(p, g, s, t, rate) for p, g, s in zip(parameters, gradient, states)]
-        path.append([p.tolist() for p in parameters])
-    return path
+class ByFormula:
+    """`rule`: (parameter, gradient, its states by name, number of the update from 1, rate) -> parameter"""
+
+    def __init__(self, rule):
+        self.rule = rule
+
+    def begin(self, parameters):
+        self.parameters, self.states, self.update = parameters, [{} for _ in parameters], 0
+        return self
+
+    def step(self, gradients, rate):
+        self.update += 1
+        self.parameters = [self.rule(p, g, s, self.update, rate)
+                           for p, g, s in zip(self.parameters, gradients, self.states)]
+        return self.parameters
 
 
 def average(state, key, beta, value):
@@ -97,28 +113,34 @@ def sophia(p, g, s, t, lr, beta1=0.965, beta2=0.99, rho=0.04, eps=1e-15, decay=0
 
 optim = torch.optim
 CASES = [
-    ("sgd()", by_torch(lambda p: optim.SGD(p))),
+    ("sgd()", ByTorch(lambda p: optim.SGD(p))),
     ("sgd(momentum: 0.9, dampening: 0.1, weight_decay: 0.01)",
-     by_torch(lambda p: optim.SGD(p, momentum=0.9, dampening=0.1, weight_decay=0.01))),
-    ("sgd(momentum: 0.9, nesterov: true)", by_torch(lambda p: optim.SGD(p, momentum=0.9, nesterov=True))),
-    ("adam(weight_decay: 0.1)", by_torch(lambda p: optim.Adam(p, weight_decay=0.1))),
+     ByTorch(lambda p: optim.SGD(p, momentum=0.9, dampening=0.1, weight_decay=0.01))),
+    ("sgd(momentum: 0.9, nesterov: true)", ByTorch(lambda p: optim.SGD(p, momentum=0.9, nesterov=True))),
+    ("adam(weight_decay: 0.1)", ByTorch(lambda p: optim.Adam(p, weight_decay=0.1))),
     ("adamw(beta1: 0.8, beta2: 0.99, weight_decay: 0.1)",
-     by_torch(lambda p: optim.AdamW(p, betas=(0.8, 0.99), weight_decay=0.1))),
-    ("amsgrad(weight_decay: 0.02)", by_torch(lambda p: optim.AdamW(p, weight_decay=0.02, amsgrad=True))),
-    ("nadam(weight_decay: 0.02)", by_torch(lambda p: optim.NAdam(p, weight_decay=0.02))),
-    ("rmsprop()", by_torch(lambda p: optim.RMSprop(p))),
+     ByTorch(lambda p: optim.AdamW(p, betas=(0.8, 0.99), weight_decay=0.1))),
+    ("amsgrad(weight_decay: 0.02)", ByTorch(lambda p: optim.AdamW(p, weight_decay=0.02, amsgrad=True))),
+    ("nadam(weight_decay: 0.02)", ByTorch(lambda p: optim.NAdam(p, weight_decay=0.02))),
+    ("rmsprop()", ByTorch(lambda p: optim.RMSprop(p))),
     ("rmsprop(momentum: 0.8, centered: true, weight_decay: 0.01)",
-     by_torch(lambda p: optim.RMSprop(p, momentum=0.8, centered=True, weight_decay=0.01))),
+     ByTorch(lambda p: optim.RMSprop(p, momentum=0.8, centered=True, weight_decay=0.01))),
     ("adagrad(lr_decay: 0.1, weight_decay: 0.01, initial: 0.5)",
-     by_torch(lambda p: optim.Adagrad(p, lr_decay=0.1, weight_decay=0.01, initial_accumulator_value=0.5))),
-    ("lion(beta2: 0.98, weight_decay: 0.1)", by_formula(lion)),
-    ("lamb(beta2: 0.99, weight_decay: 0.05)", by_formula(lamb)),
-    ("lars(weight_decay: 0.01, trust: 0.02)", by_formula(lars)),
-    ("adan(weight_decay: 0.02)", by_formula(adan)),
-    ("sophia()", by_formula(sophia)),
+     ByTorch(lambda p: optim.Adagrad(p, lr_decay=0.1, weight_decay=0.01, initial_accumulator_value=0.5))),
+    ("lion(beta2: 0.98, weight_decay: 0.1)", ByFormula(lion)),
+    ("lamb(beta2: 0.99, weight_decay: 0.05)", ByFormula(lamb)),
+    ("lars(weight_decay: 0.01, trust: 0.02)", ByFormula(lars)),
+    ("adan(weight_decay: 0.02)", ByFormula(adan)),
+    ("sophia()", ByFormula(sophia)),
 ]
 
-with open(sys.argv[1], "w") as out:
-    json.dump({"start": [p.tolist() for p in start()], "rates": rates(),
-               "gradients": [[g.tolist() for g in gradient] for gradient in gradients()],
-               "paths": [{"step": name, "path": path} for name, path in CASES]}, out)
+def path(optimizer):
+    optimizer.begin(start())
+    return [[p.tolist() for p in optimizer.step(gradient, rate)] for rate, gradient in zip(rates(), gradients())]
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "w") as out:
+        json.dump({"start": [p.tolist() for p in start()], "rates": rates(),
+                   "gradients": [[g.tolist() for g in gradient] for gradient in gradients()],
+                   "paths": [{"step": name, "path": path(optimizer)} for name, optimizer in CASES]}, out)

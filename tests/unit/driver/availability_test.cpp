@@ -101,20 +101,6 @@ TEST_CASE("availability: sources, losses, units") {
   CHECK(says(finding([](auto& s) { s.count_classes[0].unit = plan::CountUnit::boxes; }), "per boxes"));
 }
 
-TEST_CASE("availability: update rules, also those inside `when`") {
-  CHECK(says(finding([](auto& s) { s.update.operations[0].op.rule.optimizer = "lion"; }), "`lion`"));
-  CHECK(says(finding([](auto& s) { s.update.operations[0].op.rule.optimizer = "std.optimizers.lamb"; }),
-             "`lamb`"));
-  CHECK(says(finding([](auto& s) {
-               sema::Operation when;
-               when.op.kind = plan::OpKind::when;
-               when.body.push_back(s.update.operations[0]);
-               when.body[0].op.rule.optimizer = "lion";
-               s.update.operations.push_back(when);
-             }),
-             "`lion`"));
-}
-
 TEST_CASE("availability: memory, checkpoints, resume") {
   CHECK(says(finding([](auto& s) { s.window.oom.value = plan::OomPolicy::halve; }), "oom = halve"));
   CHECK(says(finding([](auto& s) { s.checkpoint.value = plan::Checkpoint{}; }), "`checkpoint`"));
