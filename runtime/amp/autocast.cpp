@@ -29,6 +29,9 @@ Autocast::Autocast(plan::AmpMode mode) : active_(mode != plan::AmpMode::off) {
   was_enabled_ = at::autocast::is_autocast_enabled(kDevice);
   was_caching_ = at::autocast::is_autocast_cache_enabled();
   dtype_before_ = at::autocast::get_autocast_dtype(kDevice);
+  // Within a scope of another precision: the cache does not tell casts to one type from those to another.
+  other_within_ = was_enabled_ && dtype_before_ != dtype_of(mode);
+  if (other_within_) at::autocast::clear_cache();
   at::autocast::set_autocast_dtype(kDevice, dtype_of(mode));
   at::autocast::set_autocast_cache_enabled(true);
   at::autocast::set_autocast_enabled(kDevice, true);
@@ -38,7 +41,7 @@ Autocast::Autocast(plan::AmpMode mode) : active_(mode != plan::AmpMode::off) {
 Autocast::~Autocast() {
   if (!active_) return;
   // Outside of everything that keeps casts the cache must not outlive its scope.
-  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  if (at::autocast::decrement_nesting() == 0 || other_within_) at::autocast::clear_cache();
   at::autocast::set_autocast_enabled(kDevice, was_enabled_);
   at::autocast::set_autocast_cache_enabled(was_caching_);
   at::autocast::set_autocast_dtype(kDevice, dtype_before_);

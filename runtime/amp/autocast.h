@@ -21,6 +21,7 @@ class Autocast {
   bool active_;
   bool was_enabled_ = false;
   bool was_caching_ = false;
+  bool other_within_ = false;
   at::ScalarType dtype_before_ = at::kFloat;
 };
 
