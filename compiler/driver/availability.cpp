@@ -72,11 +72,6 @@ class Report {
       missing(spec_.accumulate.span, "accumulating in another type than that of the parameters",
               "leave `accumulate` out or give `dtype` the same value");
     }
-    if (spec_.amp.value.mode == plan::AmpMode::fp16) {
-      missing(spec_.amp.span, "fp16 mixed precision", "use `amp = off`");
-    } else if (spec_.amp.value.mode == plan::AmpMode::bf16) {
-      missing(spec_.amp.span, "bf16 mixed precision", "use `amp = off`");
-    }
   }
 
   void model() {

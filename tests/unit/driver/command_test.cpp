@@ -232,7 +232,7 @@ TEST_CASE("run: stops at findings, without starting anything") {
   const loop::testing::TemporaryFolder folder;
   folder.write("rows.csv", "x,y\n1,2\n");
   std::string text = kGood;
-  text.insert(text.find("  model"), "  amp = bf16\n");
+  text.insert(text.find("  model"), "  device = cuda\n");
   const std::string path = folder.write("a.loop", text);
   CHECK(loopc({"check", path}).status == 0);
   const Result result = loopc({"run", path});
