@@ -90,6 +90,8 @@ class Report {
   }
 
   void data() {
+    if (spec_.data.micro_batch_auto)
+      missing(spec_.data.micro_batch_samples.span, "`micro_batch = auto`", "give a number of samples");
     for (const sema::SourceUse& source : spec_.data.sources) {
       if (!has(kSources, last_part(source.source.component.name))) {
         one_of(source.span, "the data source " + quoted(source.source.component.name), kSources);
@@ -120,6 +122,8 @@ class Report {
     if (spec_.window.oom.value == plan::OomPolicy::halve) {
       missing(spec_.window.oom.span, "`oom = halve`", "use `oom = error` and a `micro_batch` that fits");
     }
+    if (spec_.window.compress.value != plan::Compression::none)
+      missing(spec_.window.compress.span, "`compress = bf16`", "use `compress = none`");
   }
 
   void what_lasts() {

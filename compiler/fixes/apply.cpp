@@ -17,6 +17,7 @@ using diagnostics::Diagnostic;
 using diagnostics::FixIt;
 
 constexpr int kMostPasses = 20;
+constexpr int kMostFollowing = 3;  // fixes that one fix may need after it
 
 /// A text with its tree and what a check says of it.
 class State {
@@ -95,22 +96,65 @@ bool repairs(const Checked& before, const Checked& after, Code repaired) {
 }
 
 struct Success {
-  Applied applied;
+  std::vector<Applied> applied;
   std::string text;
   Checked checked;
 };
 
+std::optional<Success> follow(const Checked& before, Code repaired, Success so_far, const Check& check,
+                              int left);
+
+/// A certain fix that takes its finding away: it holds at once, or after the certain fixes of everything that
+/// it brought to light. `before` and `repaired` are of the first fix of the chain.
+std::optional<Success> try_fix(const State& state, const Diagnostic& finding, const FixIt& fix,
+                               const Checked& before, Code repaired, std::vector<Applied> applied,
+                               const Check& check, int left) {
+  std::optional<std::string> text = state.after(fix.edits);
+  if (!text) return std::nullopt;
+  Checked checked = check(*text);
+  if (!repairs(state.checked(), checked, finding.code)) return std::nullopt;
+  applied.push_back({finding.code, fix.title});
+  Success success{std::move(applied), std::move(*text), std::move(checked)};
+  if (improves(before, success.checked, repaired)) return success;
+  return follow(before, repaired, std::move(success), check, left);
+}
+
+/// Repairs what a chain of fixes has brought, until nothing of it is left.
+std::optional<Success> follow(const Checked& before, Code repaired, Success so_far, const Check& check,
+                              int left) {
+  if (left == 0) return std::nullopt;
+  const State state(std::move(so_far.text), std::move(so_far.checked));
+  std::map<Code, int> then = count(before);
+  std::map<Code, int> now = count(state.checked());
+  for (const Diagnostic& finding : state.checked().findings) {
+    if (!state.about(finding) || now[finding.code] <= then[finding.code]) continue;
+    for (const FixIt& fix : state.proposals(finding)) {
+      if (fix.certainty != Certainty::certain) continue;
+      if (auto success = try_fix(state, finding, fix, before, repaired, so_far.applied, check, left - 1))
+        return success;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Success> try_certain(const State& state, const Diagnostic& finding, const FixIt& fix,
+                                   const Check& check) {
+  if (fix.certainty != Certainty::certain) return std::nullopt;
+  return try_fix(state, finding, fix, state.checked(), finding.code, {}, check, kMostFollowing);
+}
+
 /// The first certain fix of a finding that holds.
 std::optional<Success> try_finding(const State& state, const Diagnostic& finding, const Check& check) {
   for (const FixIt& fix : state.proposals(finding)) {
-    if (fix.certainty != Certainty::certain) continue;
-    std::optional<std::string> text = state.after(fix.edits);
-    if (!text) continue;
-    Checked checked = check(*text);
-    if (improves(state.checked(), checked, finding.code))
-      return Success{{finding.code, fix.title}, std::move(*text), std::move(checked)};
+    if (auto success = try_certain(state, finding, fix, check)) return success;
   }
   return std::nullopt;
+}
+
+std::string title_of(const std::vector<Applied>& applied) {
+  std::string title;
+  for (const Applied& one : applied) title += (title.empty() ? "" : ", then ") + one.title;
+  return title;
 }
 
 }  // namespace
@@ -131,7 +175,7 @@ Fixed fix_text(const std::string& text, const Check& check,
         ++i;
         continue;
       }
-      fixed.applied.push_back(std::move(success->applied));
+      for (Applied& applied : success->applied) fixed.applied.push_back(std::move(applied));
       state = std::make_unique<State>(std::move(success->text), std::move(success->checked));
       changed = true;
     }
@@ -150,13 +194,18 @@ void attach_fixes(const std::string& text, base::FileId file, const Check& check
     bool is_certain = false;
     std::vector<FixIt> kept;
     for (FixIt& fix : state.proposals(finding)) {
-      if (fix.certainty == Certainty::certain && is_certain) continue;
-      const std::optional<std::string> after = state.after(fix.edits);
-      if (!after) continue;
-      const Checked checked = check(*after);
-      if (fix.certainty == Certainty::certain && !improves(state.checked(), checked, finding.code)) continue;
-      if (!repairs(state.checked(), checked, finding.code)) continue;
-      is_certain = is_certain || fix.certainty == Certainty::certain;
+      std::optional<std::string> after;
+      if (fix.certainty == Certainty::certain) {
+        if (is_certain) continue;
+        std::optional<Success> success = try_certain(state, finding, fix, check);
+        if (!success) continue;
+        fix.title = title_of(success->applied);
+        after = std::move(success->text);
+        is_certain = true;
+      } else {
+        after = state.after(fix.edits);
+        if (!after || !repairs(state.checked(), check(*after), finding.code)) continue;
+      }
       // The edits as made, unless the layout needed more.
       if (apply_edits(text, fix.edits) != after) fix.edits = {difference(text, *after, file)};
       for (Edit& edit : fix.edits) edit.span.file = file;

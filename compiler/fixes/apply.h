@@ -33,8 +33,9 @@ struct Fixed {
 
 /// Applies every certain fix, one after the other, until none is left. Of each code there are then at most as
 /// many findings as before, unless a loop could be checked for the first time: what that reveals was there
-/// before. A text in canonical form stays in it. Fixing the result changes nothing.
-/// With `wanted` only findings that it accepts are repaired.
+/// before. A fix that brings something else to light counts together with the certain fixes of that, or not
+/// at all. A text in canonical form stays in it. Fixing the result changes nothing. With `wanted` only
+/// findings that it accepts are repaired.
 Fixed fix_text(const std::string& text, const Check& check,
                const std::function<bool(const diagnostics::Diagnostic&)>& wanted = {});
 

@@ -32,9 +32,8 @@ bool read_micro_batch(Context& context, const BlockReader& reader, Data& data) {
   data.micro_batch_samples.span = value.span;
   data.micro_batch_samples.written = true;
   if (as_name(value) == "auto") {
-    context.engine.report(Code::L045, value.span,
-                          {"micro_batch = auto", "the largest micro-batch that fits a memory budget"});
-    return false;
+    data.micro_batch_auto = true;
+    return true;
   }
   if (const auto* quantity = std::get_if<ast::Quantity>(&ast::strip(value).node)) {
     const Unit* unit = find_unit(quantity->unit.text);

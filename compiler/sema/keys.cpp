@@ -16,7 +16,7 @@ const BlockTable& loop_table() {
         "The type of the parameters."},
        {"accumulate", Form::value, "`fp32` or `fp64`", "fp32", "The type in which gradients are summed."},
        {"model", Form::value, "a model, as in `gpt(layers: 4, heads: 4, width: 128, context: 64)`", "",
-        "What is trained. The standard library has gpt, mlp, cnn and linear."},
+        "What is trained. The standard library has gpt, embedding_classifier, mlp, cnn and linear."},
        {"init", Form::value, "`random` or `weights(\"file.safetensors\")`", "random",
         "Where the first parameters come from."},
        {"batch_norm", Form::value, "`per_micro`, `across_ranks` or `frozen`", "",
@@ -51,13 +51,14 @@ const BlockTable& loop_table() {
        {"log", Form::value_or_block, "a block, `on` or `off`", "on", "Where measurements go, and how often."},
        {"check_replicas", Form::value, "a quantity in updates, or `off`", "1000 updates",
         "How often the ranks compare their parameters."},
+       {"memory", Form::value, "a quantity of memory, as in `2 GiB`", "none",
+        "What a training step may take on each rank: `micro_batch = auto` is the largest that fits."},
        {"shard", Form::later, "", "", "optimizer, gradients or parameters divided among ranks"},
        {"phase", Form::later, "", "", "alternating networks"},
        {"epoch", Form::later, "", "", "an epoch of chosen length"},
        {"skip_if", Form::later, "", "", "skipping updates by a condition on the gradient"},
        {"clamp", Form::later, "", "", "limits on a parameter's value"},
        {"extern", Form::later, "", "", "optimizers written outside the language"},
-       {"memory", Form::later, "", "", "a memory budget from which the micro-batch is chosen"},
        {"graphs", Form::later, "", "", "capture of device graphs"}}};
   return table;
 }
@@ -67,10 +68,10 @@ const BlockTable& data_table() {
       "data",
       {{"train", Form::value, "a source, as in `text(\"corpus.txt\", tokenizer: char)`", "",
         "The source that is trained on."},
-       {"micro_batch", Form::value, "a quantity in samples, as in `8 samples`", "",
+       {"micro_batch", Form::value, "a quantity in samples, as in `8 samples`, or `auto`", "",
         "How many samples one forward pass takes, per rank. It changes memory and speed, never the objective "
-        "(but for models with BatchNorm "
-        "and losses that couple samples)."},
+        "(but for models with BatchNorm and losses that couple samples). `auto`: as many as fit into "
+        "`memory`."},
        {"order", Form::value, "`shuffled` or `sequential`", "shuffled",
         "The order of the samples in each epoch."},
        {"short", Form::value, "`keep`, `drop` or `pad`", "keep",
@@ -100,7 +101,11 @@ const BlockTable& window_table() {
         "What happens to an unfinished window at the end of an epoch."},
        {"empty", Form::value, "`skip` or `error`", "skip", "What a window without any counted unit does."},
        {"oom", Form::value, "`error` or `halve`", "error",
-        "What running out of memory does: end the run, or replay the window with smaller micro-batches."}}};
+        "What running out of memory does: end the run, or replay the window with smaller micro-batches."},
+       {"compress", Form::value, "`none` or `bf16`", "none",
+        "In which type gradients travel between ranks: their own, exact, or rounded to bf16, half the bytes "
+        "of "
+        "fp32 and not exact."}}};
   return table;
 }
 

@@ -90,6 +90,8 @@ class LoopReader {
     // A model that could not be read is no reason to ask for what it would have given.
     if (!model_read_) facts.context = 1;
     if (!read_data(context_, *head, facts, spec_)) understood_ = false;
+    if (spec_.data.micro_batch_auto && !block_.find("memory"))
+      block_.missing("memory", {"`micro_batch = auto` takes as many samples as fit into it"});
   }
 
   void objective() {

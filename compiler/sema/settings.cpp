@@ -68,9 +68,9 @@ void read_init(Context& context, const ast::Head& head, Spec& spec) {
 }  // namespace
 
 void read_simple_keys(Context& context, const BlockReader& loop, Spec& spec) {
-  for (Span* span :
-       {&spec.seed.span, &spec.device.span, &spec.ranks.span, &spec.dtype.span, &spec.accumulate.span,
-        &spec.init_weights.span, &spec.batch_norm.span, &spec.resume.span, &spec.check_replicas_updates.span})
+  for (Span* span : {&spec.seed.span, &spec.device.span, &spec.ranks.span, &spec.dtype.span,
+                     &spec.accumulate.span, &spec.memory_bytes.span, &spec.init_weights.span,
+                     &spec.batch_norm.span, &spec.resume.span, &spec.check_replicas_updates.span})
     *span = loop.place();
   spec.resume.value = "never";
   spec.check_replicas_updates.value = 1000;
@@ -94,6 +94,9 @@ void read_simple_keys(Context& context, const BlockReader& loop, Spec& spec) {
         head->value->span);
   else if (spec.dtype.value == plan::Dtype::fp64)
     spec.accumulate.value = plan::Dtype::fp64;
+  if (const ast::Head* head = loop.find("memory"))
+    if (auto quantity = read_quantity(context, *head->value, "memory", {Dim::bytes}))
+      set(spec.memory_bytes, std::optional(quantity->value), head->value->span);
   if (const ast::Head* head = loop.find("init")) read_init(context, *head, spec);
   if (const ast::Head* head = loop.find("batch_norm"))
     if (auto value = read_enum<plan::BatchNorm>(context, *head->value, "batch_norm",
@@ -200,7 +203,7 @@ bool read_window(Context& context, const ast::Head& block, bool finite, Spec& sp
   Window& window = spec.window;
   window.span = block.keyword.span;
   for (Span* span : {&window.size.span, &window.sync.span, &window.reduce.span, &window.tail.span,
-                     &window.empty.span, &window.oom.span})
+                     &window.empty.span, &window.oom.span, &window.compress.span})
     *span = window.span;
   BlockReader reader(context, window_table(), block.block->items, block.keyword.span);
 
@@ -270,6 +273,9 @@ bool read_window(Context& context, const ast::Head& block, bool finite, Spec& sp
         head->value->span);
   if (const ast::Head* head = reader.find("oom"))
     set(window.oom, read_enum<plan::OomPolicy>(context, *head->value, "oom", {"error", "halve"}),
+        head->value->span);
+  if (const ast::Head* head = reader.find("compress"))
+    set(window.compress, read_enum<plan::Compression>(context, *head->value, "compress", {"none", "bf16"}),
         head->value->span);
   if (const ast::Head* head = reader.find("tail")) {
     if (auto tail = read_enum<plan::Tail>(context, *head->value, "tail", {"flush", "carry", "drop"}))

@@ -99,8 +99,9 @@ struct Program {
 struct Data {
   Span span;
   std::vector<SourceUse> sources;
-  int train = -1;  // index into sources
-  Setting<int64_t> micro_batch_samples;
+  int train = -1;                        // index into sources
+  Setting<int64_t> micro_batch_samples;  // 0 with `micro_batch_auto`
+  bool micro_batch_auto = false;         // `micro_batch = auto`: chosen by the run, within Spec::memory_bytes
   Setting<plan::Order> order;
   Setting<plan::ShortPolicy> short_policy;
   Setting<plan::UnevenPolicy> uneven;
@@ -114,6 +115,7 @@ struct Window {
   Setting<std::optional<plan::Tail>> tail;
   Setting<plan::EmptyPolicy> empty;
   Setting<plan::OomPolicy> oom;
+  Setting<plan::Compression> compress;
 };
 
 struct Average {
@@ -182,6 +184,7 @@ struct Spec {
   Setting<std::optional<int64_t>> ranks;
   Setting<plan::Dtype> dtype;
   Setting<plan::Dtype> accumulate;
+  Setting<double> memory_bytes;  // 0: no budget is given
   ModelUse model;
   Setting<std::string> init_weights;  // empty: random
   Setting<std::optional<plan::BatchNorm>> batch_norm;

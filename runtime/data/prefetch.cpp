@@ -19,42 +19,78 @@ std::exception_ptr with_samples(std::span<const int64_t> samples, const std::exc
   return std::make_exception_ptr(Error(ErrorKind::training, message, "check the data of this sample"));
 }
 
+int64_t bytes(const Batch& batch) {
+  int64_t total = 0;
+  for (const torch::Tensor& tensor : {batch.inputs, batch.targets, batch.valid}) {
+    if (tensor.defined()) total += static_cast<int64_t>(tensor.nbytes());
+  }
+  return total;
+}
+
 }  // namespace
 
-Prefetcher::Prefetcher(const Source& source, int64_t depth)
-    : source_(source), depth_(depth < 1 ? 1 : depth), thread_([this] { work(); }) {}
+Prefetcher::Prefetcher(const Source& source, int64_t depth, int64_t light_bytes)
+    : source_(source),
+      depth_(depth < 1 ? 1 : depth),
+      light_bytes_(light_bytes),
+      thread_([this] { work(); }) {}
 
 Prefetcher::~Prefetcher() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  wanted_.notify_one();
   thread_.join();
 }
 
 void Prefetcher::request(MicroBatchPlan micro_batch) {
-  {
-    const std::lock_guard lock(mutex_);
-    requests_.push_back(std::move(micro_batch));
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  requests_.push_back(std::move(micro_batch));
+  wake();
 }
 
 void Prefetcher::request_all(const WindowPlan& window) {
-  for (const MicroBatchPlan& micro_batch : window.micro) request(micro_batch);
+  const std::lock_guard lock(mutex_);
+  requests_.insert(requests_.end(), window.micro.begin(), window.micro.end());
+  wake();
+}
+
+bool Prefetcher::room() const {
+  return static_cast<int64_t>(outcomes_.size()) < depth_ || outcome_bytes_ < light_bytes_;
+}
+
+// Waking a thread costs as much as collating a small batch: it is done when there is work for more than one,
+// or when not much is left to take.
+void Prefetcher::wake() {
+  if (!sleeping_ || requests_.empty() || !room()) return;
+  const auto waiting = static_cast<int64_t>(outcomes_.size());
+  if (waiting >= depth_ && waiting > stopped_at_ / 2) return;
+  sleeping_ = false;
+  wanted_.notify_one();
 }
 
 Batch Prefetcher::next() {
   std::unique_lock lock(mutex_);
-  if (outcomes_.empty() && requests_.empty() && !in_work_) {
-    throw Error(ErrorKind::internal, "a batch was taken that nobody asked for");
+  if (outcomes_.empty() && !in_work_) {
+    if (requests_.empty()) throw Error(ErrorKind::internal, "a batch was taken that nobody asked for");
+    // The thread has not come to it yet: waiting for it would take longer.
+    const MicroBatchPlan micro_batch = std::move(requests_.front());
+    requests_.pop_front();
+    wake();
+    lock.unlock();
+    return taken(collate(micro_batch));
   }
-  changed_.wait(lock, [this] { return !outcomes_.empty(); });
+  ready_.wait(lock, [this] { return !outcomes_.empty(); });
   Outcome outcome = std::move(outcomes_.front());
   outcomes_.pop_front();
+  if (const auto* batch = std::get_if<Batch>(&outcome)) outcome_bytes_ -= bytes(*batch);
+  wake();
   lock.unlock();
-  changed_.notify_all();
+  return taken(std::move(outcome));
+}
+
+Batch Prefetcher::taken(Outcome outcome) {
   if (auto* failure = std::get_if<std::exception_ptr>(&outcome)) std::rethrow_exception(*failure);
   return std::get<Batch>(std::move(outcome));
 }
@@ -63,6 +99,7 @@ void Prefetcher::clear() {
   const std::lock_guard lock(mutex_);
   requests_.clear();
   outcomes_.clear();
+  outcome_bytes_ = 0;
   in_work_ = false;
   ++generation_;
 }
@@ -75,9 +112,13 @@ int64_t Prefetcher::pending() const {
 void Prefetcher::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] {
-      return stopping_ || (!requests_.empty() && static_cast<int64_t>(outcomes_.size()) < depth_);
-    });
+    if (!stopping_ && (requests_.empty() || !room())) {
+      sleeping_ = true;
+      stopped_at_ = static_cast<int64_t>(outcomes_.size());
+      wanted_.wait(lock, [this] { return stopping_ || !sleeping_; });
+      sleeping_ = false;
+      continue;
+    }
     if (stopping_) return;
     const MicroBatchPlan micro_batch = std::move(requests_.front());
     requests_.pop_front();
@@ -88,8 +129,9 @@ void Prefetcher::work() {
     lock.lock();
     if (generation != generation_) continue;
     in_work_ = false;
+    if (const auto* batch = std::get_if<Batch>(&outcome)) outcome_bytes_ += bytes(*batch);
     outcomes_.push_back(std::move(outcome));
-    changed_.notify_all();
+    if (outcomes_.size() == 1) ready_.notify_one();
   }
 }
 

@@ -1,8 +1,11 @@
 #include "runtime/engine/facts.h"
 
 #include "runtime/engine/horizon.h"
+#include "runtime/engine/micro_batch_choice.h"
 #include "runtime/engine/parts.h"
+#include "runtime/engine/step_memory.h"
 #include "runtime/gradients/slot_sizes.h"
+#include "runtime/telemetry/readable.h"
 
 namespace loop::engine {
 
@@ -28,10 +31,33 @@ Epoch first_epoch(const data::WindowFormerOptions& options) {
   return epoch;
 }
 
+bool recomputes(const plan::Plan& plan) {
+  const auto found = plan.model.args.find("recompute");
+  return found != plan.model.args.end() && *found != "none" && repeatable(plan.micro);
+}
+
+/// The same step with the model's activations kept.
+std::string what_recomputing_saves(Parts& parts, const std::filesystem::path& data_dir) {
+  const int64_t samples = parts.plan.data.micro_batch_samples;
+  const auto step_bytes = [samples](Parts& one) {
+    return static_cast<double>(StepMemory(one).step_bytes(samples));
+  };
+  plan::Plan keeping = parts.plan;
+  keeping.model.args["recompute"] = "none";
+  Parts others = assemble(keeping, make_sources(keeping, data_dir));
+  const double with = step_bytes(parts), without = step_bytes(others);
+  return "recompute: a step with " + std::to_string(samples) + " samples takes " +
+         telemetry::readable_bytes(with) + " instead of " + telemetry::readable_bytes(without) +
+         (with < without ? ", " + telemetry::readable_bytes(without - with) + " less" : "");
+}
+
 }  // namespace
 
 nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path& data_dir) {
-  const Parts parts = assemble(plan, make_sources(plan, data_dir));
+  Parts parts = assemble(plan, make_sources(plan, data_dir));
+  std::vector<std::string> notes;
+  if (micro_batch_is_open(plan)) notes.push_back("micro_batch = auto: " + decide_micro_batch(parts).reason);
+  if (recomputes(plan)) notes.push_back(what_recomputing_saves(parts, data_dir));
   int64_t tokens = 0;
   for (int64_t sample = 0; sample < parts.train().size(); ++sample) tokens += parts.former.tokens(sample);
   const Epoch epoch = first_epoch(parts.former);
@@ -49,7 +75,8 @@ nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path
           {"planned_updates", planned_updates(plan, parts.former).value_or(0)},
           {"parameters", trainable + parts.parameters->frozen_elements()},
           {"trainable_parameters", trainable},
-          {"groups", groups}};
+          {"groups", groups},
+          {"notes", notes}};
 }
 
 }  // namespace loop::engine

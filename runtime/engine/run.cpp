@@ -6,6 +6,7 @@
 #include "runtime/engine/available.h"
 #include "runtime/engine/final_parameters.h"
 #include "runtime/engine/interrupt.h"
+#include "runtime/engine/micro_batch_choice.h"
 #include "runtime/engine/report.h"
 #include "runtime/engine/run_directory.h"
 #include "runtime/engine/trainer.h"
@@ -53,16 +54,29 @@ telemetry::RunEnd make_end(const Trainer& trainer, const fs::path& folder) {
 
 namespace {
 
+constexpr const char* kChoiceFile = "choice.json";
+
+/// Those of the runs that were written to the same place, the newest first.
+std::vector<fs::path> earlier_choices(const plan::Plan& plan, const RunOptions& options) {
+  std::vector<fs::path> files;
+  for (const fs::path& folder : earlier_run_directories(plan, options.out))
+    files.insert(files.begin(), folder / kChoiceFile);
+  return files;
+}
+
 /// The folder is rank 0's; the others report nothing and write nothing.
 fs::path open_records(const Parts& parts, const Trainer& trainer, const RunOptions& options,
-                      telemetry::Sinks& sinks) {
+                      const std::optional<telemetry::MicroBatchChoice>& choice, telemetry::Sinks& sinks) {
   const plan::Plan& plan = parts.plan;
   const fs::path folder = make_run_directory(plan, options.out);
   add_sinks(sinks, plan, options, folder);
 
   telemetry::RunStart start = make_start(parts, trainer.planned_updates());
   start.directory = folder.string();
+  start.micro_batch_choice = choice;
+  if (choice) write_choice(folder / kChoiceFile, parts, *choice);
   sinks.start(start);
+  if (choice) sinks.notice("micro_batch = auto: " + choice->reason);
   const fs::path wanted = wanted_run_directory(plan, options.out);
   if (folder.filename() != wanted.filename() && wanted.has_filename()) {
     sinks.notice(wanted.string() + " holds another run and was left alone");
@@ -80,9 +94,11 @@ int run_on(const plan::Plan& plan, const RunOptions& options) {
   refuse_unavailable(plan, ranks.size());
   Parts parts = assemble(plan, make_sources(plan, options.data_dir), options.ranks, options.compile_rule);
   telemetry::Sinks sinks;
+  std::optional<telemetry::MicroBatchChoice> choice;
+  if (micro_batch_is_open(plan)) choice = decide_micro_batch(parts, earlier_choices(plan, options));
   Trainer trainer(parts, sinks);
   const bool first = ranks.rank() == 0;
-  const fs::path folder = first ? open_records(parts, trainer, options, sinks) : fs::path();
+  const fs::path folder = first ? open_records(parts, trainer, options, choice, sinks) : fs::path();
   const InterruptGuard interrupts;  // reading data and model can be stopped at once
   try {
     const Ending ending = trainer.run([&interrupts] { return interrupts.requested(); });

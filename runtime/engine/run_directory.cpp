@@ -44,6 +44,17 @@ bool claim(const fs::path& folder) {
   return true;
 }
 
+/// NAME, NAME-2, NAME-3 …
+fs::path candidate(const plan::Plan& plan, const fs::path& out, int number) {
+  fs::path folder = wanted_run_directory(plan, out);
+  if (!folder.has_filename()) folder = folder.parent_path();  // "runs/x/" names the folder x
+  if (number > 1) {
+    folder += '-';
+    folder += std::to_string(number);
+  }
+  return folder;
+}
+
 }  // namespace
 
 fs::path wanted_run_directory(const plan::Plan& plan, const fs::path& out) {
@@ -52,15 +63,18 @@ fs::path wanted_run_directory(const plan::Plan& plan, const fs::path& out) {
   return fs::path("runs") / plan.loop_name;
 }
 
+std::vector<fs::path> earlier_run_directories(const plan::Plan& plan, const fs::path& out) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (int number = 1; fs::is_directory(candidate(plan, out, number), error); ++number)
+    folders.push_back(candidate(plan, out, number));
+  return folders;
+}
+
 fs::path make_run_directory(const plan::Plan& plan, const fs::path& out) {
-  fs::path wanted = wanted_run_directory(plan, out);
-  if (!wanted.has_filename()) wanted = wanted.parent_path();  // "runs/x/" names the folder x
-  fs::path folder = wanted;
-  for (int number = 2; !claim(folder); ++number) {
-    folder = wanted;
-    folder += '-';
-    folder += std::to_string(number);
-  }
+  int number = 1;
+  while (!claim(candidate(plan, out, number))) ++number;
+  const fs::path folder = candidate(plan, out, number);
   save(folder / "plan.json", plan::to_json(plan).dump(2) + "\n");
   save(folder / "spec.loop", plan.resolved_spec);
   return folder;

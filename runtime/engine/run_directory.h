@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "runtime/plan/plan.h"
 
@@ -12,6 +13,10 @@ namespace loop::engine {
 /// that already holds files is left alone: NAME-2, NAME-3 … is taken instead. Throws loop::Error (usage) when
 /// nothing can be written.
 std::filesystem::path make_run_directory(const plan::Plan& plan, const std::filesystem::path& out);
+
+/// Those that hold earlier runs, the oldest first: the wanted one, NAME-2 …
+std::vector<std::filesystem::path> earlier_run_directories(const plan::Plan& plan,
+                                                           const std::filesystem::path& out);
 
 /// The folder the plan asks for, whether taken or not.
 std::filesystem::path wanted_run_directory(const plan::Plan& plan, const std::filesystem::path& out);

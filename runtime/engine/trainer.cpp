@@ -30,7 +30,7 @@ Trainer::Trainer(Parts& parts, telemetry::Sink& sink)
       averages_(parts.plan.averages, *parts.model, *parts.parameters),
       steps_(parts.plan, *parts.parameters, parts.compile_rule),
       former_(parts.former),
-      batches_(parts.train()),
+      batches_(parts.train(), data::Prefetcher::kDepth, data::Prefetcher::kLightBytes),
       planned_updates_(engine::planned_updates(parts.plan, parts.former)),
       stop_(parts.plan.stop),
       nonfinite_(parts.plan.nonfinite),

@@ -128,6 +128,21 @@ WindowResult WindowRunner::run(const data::WindowPlan& window, const std::functi
   return result;
 }
 
+void WindowRunner::rehearse(const data::WindowPlan& window) {
+  const RankSync::Local local(ranks_);
+  const amp::KeptCasts casts(plan_.amp.mode);
+  Buffers buffers(model_);
+  start_stream(plan_.seed, Stream::training, 0, ranks_.ranks().rank());
+  WindowState state = open(window);
+  for (const data::MicroBatchPlan& micro : window.micro) add(state.counts, objective_.count(collate(micro)));
+  state.rank_counts = state.counts;
+  state.counts_complete = true;
+  for (size_t k = 0; k < window.micro.size(); ++k) run_micro_batch(k, collate(window.micro[k]), state);
+  parameters_.zero_gradients();
+  parameters_.clear_touched();
+  buffers.restore();
+}
+
 void WindowRunner::trace(const data::WindowPlan& window, WindowState& state, amp::LossScaler* scaler) {
   if (!state.nonfinite) state.nonfinite.emplace();
   std::optional<size_t>& culprit = state.nonfinite->micro_batch;

@@ -31,6 +31,11 @@ class WindowRunner {
   /// does not advance itself. Throws loop::Error (training) for an empty window under `empty = error`.
   WindowResult run(const data::WindowPlan& window, const std::function<Batch()>& next_batch);
 
+  /// Runs the window's micro-batches on this rank alone and reduces and applies nothing: to see what they
+  /// take. Afterwards gradients are zero, and buffers, clocks and scaler what they were. Only for a plan
+  /// whose `micro` is `repeatable`.
+  void rehearse(const data::WindowPlan& window);
+
   /// The loss scaler, which a checkpoint keeps; null without fp16.
   amp::LossScaler* loss_scaler() { return scaler_ ? &*scaler_ : nullptr; }
 
@@ -66,7 +71,7 @@ class WindowRunner {
   Interpreter interpreter_;
   bool counts_ahead_;
   std::optional<amp::LossScaler> scaler_;  // fp16
-  std::set<std::string> written_ticks_;  // clocks that the plan advances itself
+  std::set<std::string> written_ticks_;    // clocks that the plan advances itself
   std::set<std::string> written_averages_;
   std::function<void(const WindowState&)> on_gradient_;
 };

@@ -19,6 +19,7 @@
 #include "runtime/distributed/local_ranks.h"
 #include "runtime/distributed/process_group.h"
 #include "runtime/engine/facts.h"
+#include "runtime/engine/host_memory.h"
 #include "runtime/engine/run.h"
 #include "runtime/plan/json.h"
 #include "runtime/verify/verify.h"
@@ -148,6 +149,7 @@ int main(int argc, char** argv) {
     if (versions) return print_versions(), 0;
     if (plan_file.empty()) return complain("no plan given", "looprun --plan FILE", kUsage);
     if (!facts) wait_by_sleeping(argv);
+    loop::engine::keep_freed_memory();
     if (!facts) launch = loop::distributed::read_launch(loop::distributed::process_environment());
     if (launch && ranks > 0 && ranks != launch->size) {
       return complain("--ranks " + std::to_string(ranks) + ", but " + launch->launcher + " started " +
@@ -157,12 +159,13 @@ int main(int argc, char** argv) {
     if (!facts && !launch && ranks > 1) return launch_local_ranks(ranks, plan_file, {argv, argv + argc});
     const loop::plan::Plan plan = read_plan(plan_file);
     if (facts) return std::cout << loop::engine::facts(plan, options.data_dir).dump() << '\n', 0;
+    options.compile_rule = loop::kernels::rule_compiler();
     if (verify_gradient) {
       verification.data_dir = options.data_dir;
+      verification.compile_rule = options.compile_rule;
       return verify(plan, verification, json);
     }
     options.progress = !quiet;
-    options.compile_rule = loop::kernels::rule_compiler();
     if (launch) {
       share_threads(*launch);
       const auto timeouts = loop::distributed::read_timeouts(loop::distributed::process_environment());

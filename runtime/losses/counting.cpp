@@ -19,6 +19,28 @@ std::string per_sample(const torch::Tensor& tensor) {
   return text.str();
 }
 
+/// Calls `count(counted targets)` for every row of integer targets on the host, without tensors in between:
+/// this is done for every micro-batch. False for other targets.
+template <class Count>
+bool count_rows(const Batch& batch, std::optional<double> ignore, Count count) {
+  const torch::Tensor& targets = batch.targets;
+  const bool plain = targets.scalar_type() == torch::kInt64 && targets.is_cpu() && targets.is_contiguous() &&
+                     targets.dim() > 0 && targets.size(0) > 0;
+  if (!plain || (batch.valid.defined() && !batch.valid.is_contiguous())) return false;
+  const int64_t rows = targets.size(0), width = targets.numel() / rows;
+  const auto* target = targets.const_data_ptr<int64_t>();
+  const bool* valid = batch.valid.defined() ? batch.valid.const_data_ptr<bool>() : nullptr;
+  for (int64_t row = 0; row < rows; ++row, target += width) {
+    int64_t counted = 0;
+    if (!valid || valid[row]) {
+      for (int64_t i = 0; i < width; ++i)
+        counted += target[i] != kPaddingTarget && !(ignore && static_cast<double>(target[i]) == *ignore);
+    }
+    count(counted);
+  }
+  return true;
+}
+
 }  // namespace
 
 torch::Tensor counted_mask(const Batch& batch, std::optional<double> ignore) {
@@ -37,11 +59,15 @@ torch::Tensor counted_mask(const Batch& batch, std::optional<double> ignore) {
 
 int64_t counted_targets(const Batch& batch, std::optional<double> ignore) {
   if (!holds_classes(batch.targets)) return counted_samples(batch, ignore);
+  int64_t total = 0;
+  if (count_rows(batch, ignore, [&](int64_t counted) { total += counted; })) return total;
   return counted_mask(batch, ignore).sum().item<int64_t>();
 }
 
 int64_t counted_samples(const Batch& batch, std::optional<double> ignore) {
   if (batch.targets.numel() == 0) return 0;
+  int64_t total = 0;
+  if (count_rows(batch, ignore, [&](int64_t counted) { total += counted > 0; })) return total;
   return counted_mask(batch, ignore).reshape({batch.targets.size(0), -1}).any(1).sum().item<int64_t>();
 }
 

@@ -16,15 +16,18 @@ std::optional<double> as_number(std::optional<int64_t> value) {
   return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
 }
 
-/// Outputs as [n, classes] and which of their n rows have a target that counts ([n] bool).
+/// Outputs as [n, classes] and their targets.
 struct Rows {
   Tensor outputs;
-  Tensor counts;
   Tensor targets;  // [n] int64
 };
 
-Rows class_rows(const Tensor& outputs, const Batch& batch, std::optional<double> ignore,
-                const std::string& who) {
+/// [n] bool: which rows have a target that counts.
+Tensor counted_rows(const Batch& batch, std::optional<double> ignore) {
+  return counted_mask(batch, ignore).reshape({-1});
+}
+
+Rows class_rows(const Tensor& outputs, const Batch& batch, const std::string& who) {
   const Tensor& targets = batch.targets;
   if (targets.is_floating_point())
     throw Error(ErrorKind::findings, who + " needs classes as targets, but this source gives numbers",
@@ -36,8 +39,7 @@ Rows class_rows(const Tensor& outputs, const Batch& batch, std::optional<double>
                 who + " needs one row of class scores per target, but got " + shapes.str(),
                 "Use a model whose outputs fit the source.");
   }
-  return {outputs.reshape({targets.numel(), outputs.size(-1)}), counted_mask(batch, ignore).reshape({-1}),
-          targets.reshape({-1})};
+  return {outputs.reshape({targets.numel(), outputs.size(-1)}), targets.reshape({-1})};
 }
 
 /// −Σ_c q_c·log softmax(outputs)_c with q = (1 − s)·onehot(target) + s/C; with class weights w every term c
@@ -53,19 +55,23 @@ class CrossEntropy : public Loss {
   }
 
   Tensor sum(const Tensor& outputs, const Batch& batch) const override {
-    const Rows rows = class_rows(outputs, batch, ignore_, "loss cross_entropy");
+    const Rows rows = class_rows(outputs, batch, "loss cross_entropy");
     const int64_t classes = rows.outputs.size(1);
     Tensor weights;
     if (!weights_.empty()) {
       if (static_cast<int64_t>(weights_.size()) != classes) refuse_weights(classes);
       weights = torch::tensor(weights_, torch::kFloat64).to(rows.outputs.options());
     }
-    const Tensor targets = torch::where(rows.counts, rows.targets, kPaddingTarget);
+    const bool only_padding = !batch.valid.defined() && (!ignore_ || *ignore_ == kPaddingTarget);
+    const Tensor targets = only_padding
+                               ? rows.targets
+                               : torch::where(counted_rows(batch, ignore_), rows.targets, kPaddingTarget);
     try {
       return at::cross_entropy_loss(rows.outputs, targets, weights, at::Reduction::Sum, kPaddingTarget,
                                     smoothing_);
     } catch (const c10::IndexError&) {
-      const Tensor bad = rows.counts.logical_and(rows.targets.lt(0).logical_or(rows.targets.ge(classes)));
+      const Tensor outside = rows.targets.lt(0).logical_or(rows.targets.ge(classes));
+      const Tensor bad = counted_rows(batch, ignore_).logical_and(outside);
       throw Error(ErrorKind::training,
                   "A target is class " + std::to_string(rows.targets.masked_select(bad)[0].item<int64_t>()) +
                       ", but the model has the classes 0 to " + std::to_string(classes - 1),
@@ -107,8 +113,8 @@ class ZLoss : public Loss {
   }
 
   Tensor sum(const Tensor& outputs, const Batch& batch) const override {
-    const Rows rows = class_rows(outputs, batch, ignore_, "loss z_loss");
-    const Tensor counted = rows.outputs.index_select(0, rows.counts.nonzero().squeeze(1));
+    const Rows rows = class_rows(outputs, batch, "loss z_loss");
+    const Tensor counted = rows.outputs.index_select(0, counted_rows(batch, ignore_).nonzero().squeeze(1));
     return counted.logsumexp(-1).square().sum();
   }
 

@@ -70,6 +70,15 @@ void JsonlSink::start(const RunStart& record) {
                {"micro_batch_samples", record.micro_batch_samples},
                {"window", record.window},
                {"planned_updates", record.planned_updates ? Json(*record.planned_updates) : Json(nullptr)}};
+  if (const auto& choice = record.micro_batch_choice) {
+    json["micro_batch_auto"] = {{"samples", choice->samples},
+                                {"micro_batches", choice->micro_batches},
+                                {"budget_bytes", count(choice->budget_bytes)},
+                                {"step_bytes", choice->step_bytes},
+                                {"larger_step_bytes", choice->larger_step_bytes},
+                                {"reason", choice->reason},
+                                {"taken_from", choice->taken_from}};
+  }
   write(std::move(json));
 }
 

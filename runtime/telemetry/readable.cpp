@@ -34,6 +34,18 @@ std::string readable_count(double value) {
   return print("%.1fG", value / 1e9);
 }
 
+std::string readable_bytes(double bytes) {
+  if (!std::isfinite(bytes)) return readable(bytes);
+  if (bytes < 1024) return print("%.0f B", bytes);
+  const char* unit = "KiB";
+  for (const char* next : {"MiB", "GiB", "TiB"}) {
+    if (bytes < 1024 * 1024) break;
+    bytes /= 1024;
+    unit = next;
+  }
+  return print("%.4g %s", bytes / 1024, unit);
+}
+
 std::string readable_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "?";
   const auto total = static_cast<long long>(seconds + 0.5);

@@ -11,6 +11,8 @@ namespace loop::telemetry {
 std::string readable(double value);
 /// "834", "12.3k", "4.5M".
 std::string readable_count(double value);
+/// "640 B", "1.93 GiB".
+std::string readable_bytes(double bytes);
 /// "0:07", "12:34", "3:02:01".
 std::string readable_duration(double seconds);
 

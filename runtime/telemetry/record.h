@@ -11,6 +11,17 @@ namespace loop::telemetry {
 
 using Named = std::vector<std::pair<std::string, double>>;
 
+/// What `micro_batch = auto` chose, and why. Bytes are of one rank.
+struct MicroBatchChoice {
+  int64_t samples = 0;        // in a micro-batch
+  int64_t micro_batches = 0;  // in the largest window
+  double budget_bytes = 0;
+  int64_t step_bytes = 0;         // what a training step takes with it
+  int64_t larger_step_bytes = 0;  // with one sample more; 0: it takes a whole window at once
+  std::string reason;             // a sentence for a person
+  std::string taken_from;         // the file that held it; empty: measured by this run
+};
+
 /// The run as it begins.
 struct RunStart {
   std::string loop_name;
@@ -27,7 +38,8 @@ struct RunStart {
   int64_t trainable_parameters = 0;
   int64_t micro_batch_samples = 0;  // per rank
   int64_t ranks = 1;
-  std::string window;                      // "4 micro_batches"
+  std::string window;                                  // "4 micro_batches"
+  std::optional<MicroBatchChoice> micro_batch_choice;  // empty: the spec says how large
   std::optional<int64_t> planned_updates;  // the horizon; empty: the run has no bound that can be counted
 };
 

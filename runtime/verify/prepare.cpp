@@ -15,18 +15,27 @@ bool has_step(const std::vector<Operation>& operations) {
   });
 }
 
-/// The gradient that a step gets does not depend on its rule, and rules that this build lacks can be
-/// verified.
-void replace_rules(std::vector<Operation>& operations) {
+/// A step that has judged the gradient is done: parameters stay what they are.
+class Unmoved : public plan::RuleKernel {
+ public:
+  size_t states() const override { return 0; }
+  const std::vector<std::string>& norms() const override { return norms_; }
+  std::vector<double> scalars(const plan::Lookup&) const override { return {}; }
+  double sum_of_squares(size_t, const plan::Arrays&, std::span<const double>, double, int64_t,
+                        int64_t) const override {
+    return 0;
+  }
+  void update(const plan::Arrays&, std::span<const double>, double, int64_t, int64_t, bool) const override {}
+
+ private:
+  std::vector<std::string> norms_;
+};
+
+/// Every operation acts on the gradient in memory, where it is compared.
+void unfold(std::vector<Operation>& operations) {
   for (Operation& operation : operations) {
-    if (operation.kind == OpKind::step) {
-      operation.rule.optimizer = "std.optimizers.sgd";
-      operation.rule.hyper.clear();
-      for (const char* hyper : {"lr", "momentum", "dampening", "nesterov", "weight_decay"}) {
-        operation.rule.hyper.push_back({hyper, plan::Expression::constant(0)});
-      }
-    }
-    replace_rules(operation.body);
+    operation.folded = operation.zeroes = false;
+    unfold(operation.body);
   }
 }
 
@@ -48,7 +57,7 @@ bool is_dropout(const torch::nn::Module& module) {
 
 }  // namespace
 
-Prepared prepare(plan::Plan plan) {
+Prepared prepare(plan::Plan plan, plan::RuleCompiler compile_rule) {
   Prepared result;
   const auto note = [&result](bool holds, const std::string& text) {
     if (holds) result.notes.push_back(text);
@@ -63,6 +72,11 @@ Prepared prepare(plan::Plan plan) {
   plan.checkpoint.reset();
   plan.resume = "never";
   plan.window.oom = plan::OomPolicy::error;
+  if (plan.data.micro_batch_auto) {
+    plan.data.micro_batch_auto = false;
+    plan.data.micro_batch_samples = 1;
+    result.notes.push_back("`micro_batch = auto` is one sample here: the finest split");
+  }
   plan.evaluations.clear();
   plan.model.args.erase("recompute");
   const auto dropout = plan.model.args.find("dropout");
@@ -76,7 +90,11 @@ Prepared prepare(plan::Plan plan) {
          "declared");
   }
   // With a step inside `micro` the rules decide where the parameters go, so they stay what they are.
-  if (!has_step(plan.micro)) replace_rules(plan.update);
+  if (!has_step(plan.micro))
+    compile_rule = [](const plan::UpdateRule&, plan::Dtype) { return std::make_shared<Unmoved>(); };
+  result.compile_rule = std::move(compile_rule);
+  unfold(plan.micro);
+  unfold(plan.update);
   result.plan = std::move(plan);
   return result;
 }

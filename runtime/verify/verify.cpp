@@ -128,19 +128,22 @@ Report run(engine::Parts parts, std::vector<std::string> notes, const plan::Plan
   return report;
 }
 
+Report run_on(Prepared prepared, engine::Sources sources, const plan::Plan& plan, const VerifyOptions& options) {
+  return run(engine::assemble(std::move(prepared.plan), std::move(sources), distributed::alone(),
+                              std::move(prepared.compile_rule)),
+             std::move(prepared.notes), plan, options);
+}
+
 }  // namespace
 
 Report verify(const plan::Plan& plan, const VerifyOptions& options) {
-  Prepared prepared = prepare(plan);
+  Prepared prepared = prepare(plan, options.compile_rule);
   engine::Sources sources = engine::make_sources(prepared.plan, options.data_dir);
-  return run(engine::assemble(std::move(prepared.plan), std::move(sources)), std::move(prepared.notes), plan,
-             options);
+  return run_on(std::move(prepared), std::move(sources), plan, options);
 }
 
 Report verify(const plan::Plan& plan, engine::Sources sources, const VerifyOptions& options) {
-  Prepared prepared = prepare(plan);
-  return run(engine::assemble(std::move(prepared.plan), std::move(sources)), std::move(prepared.notes), plan,
-             options);
+  return run_on(prepare(plan, options.compile_rule), std::move(sources), plan, options);
 }
 
 }  // namespace loop::verify

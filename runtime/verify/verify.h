@@ -15,6 +15,7 @@ struct VerifyOptions {
   std::string window = "first";      // first, tail (the one that ends the first epoch), or a number from 1 on
   int64_t ranks = 0;                 // 0: what the plan says, else 1 and 2
   double tolerance = 1e-10;
+  plan::RuleCompiler compile_rule{};  // for steps inside `micro`; empty: none can be executed
 };
 
 /// Throws loop::Error: (usage) for a window that does not exist or data that cannot be read, (findings) for

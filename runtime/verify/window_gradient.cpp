@@ -38,7 +38,7 @@ class Execution {
         setting_(setting),
         clocks_(setting.clocks),
         averages_(parts_.plan.averages, *parts_.model, *parts_.parameters),
-        steps_(parts_.plan, *parts_.parameters, {}),
+        steps_(parts_.plan, *parts_.parameters, parts_.compile_rule),
         alone_(distributed::alone()),
         sync_(parts_.plan, *parts_.parameters, *parts_.objective, *alone_),
         micro_operations_(*parts_.model, *parts_.objective, sync_),

@@ -73,7 +73,7 @@ std::map<std::string, int> checked_codes(const std::string& text, const std::vec
   request.text = text;
   const std::vector<sema::Spec> specs = driver::check_spec(compilation, request, no_input);
   if (!compilation.engine.has_errors())
-    for (const sema::Spec& spec : specs) driver::lower_spec(compilation, spec);
+    for (const sema::Spec& spec : specs) driver::lower_spec(compilation, spec, request);
   return codes_of(compilation.engine.diagnostics());
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "compiler/check/rules/epoch_windows.h"
 #include "compiler/check/rules/rules.h"
 #include "compiler/check/typestate/executor.h"
 #include "runtime/plan/expression.h"
@@ -36,41 +37,16 @@ struct End {
   std::string reckoning;
 };
 
-/// Windows of an epoch where data, ranks and window fix them: the last one is applied (`flush`) or not
-/// (`drop`).
-std::optional<End> updates_per_epoch(const sema::Spec& spec) {
-  const sema::SourceUse* source = train_source(spec);
-  const plan::WindowSize& size = spec.window.size.value;
-  const auto& tail = spec.window.tail.value;
-  const int64_t per_step = spec.data.micro_batch_samples.value * spec.ranks.value.value_or(0);
-  if (!source || !source->facts.size_samples || source->facts.split_by_file || per_step <= 0 || !tail ||
-      *tail == plan::Tail::carry || size.ramp || size.unit != plan::WindowSize::Unit::micro_batches) {
-    return std::nullopt;
-  }
-  const bool drops = spec.data.short_policy.value == plan::ShortPolicy::drop;
-  if (drops && spec.ranks.value != 1) return std::nullopt;
-  const int64_t samples = *source->facts.size_samples;
-  const int64_t micro_batches = drops ? samples / per_step : (samples + per_step - 1) / per_step;
-  // A dropped window is one that is not full, in its last micro-batch too.
-  const bool flush = *tail == plan::Tail::flush;
-  const int64_t full = drops ? micro_batches / size.value : samples / (per_step * size.value);
-  const int64_t windows = flush ? (micro_batches + size.value - 1) / size.value : full;
-  return End{static_cast<double>(windows), std::to_string(micro_batches) + " micro-batches, " +
-                                               std::to_string(size.value) +
-                                               " per window, `tail = " + plan::name(*tail) + "`"};
-}
-
 /// The number of updates after which the run ends at the latest, if `stop` says it in updates or in epochs of
 /// a known length.
 std::optional<End> end_of_run(const sema::Spec& spec) {
   std::optional<End> end;
   if (const std::optional<double> updates = bound_on(spec, Clock::updates)) end = End{*updates, ""};
   const std::optional<double> epochs = bound_on(spec, Clock::epochs);
-  const std::optional<End> each = epochs ? updates_per_epoch(spec) : std::nullopt;
-  if (each && std::floor(*epochs) == *epochs && (!end || *epochs * each->updates < end->updates)) {
-    const std::string windows = std::to_string(static_cast<int64_t>(each->updates));
-    end = End{*epochs * each->updates, "an epoch has " + windows + " updates: " + each->reckoning};
-  }
+  if (!epochs || std::floor(*epochs) != *epochs || *epochs > 1e12) return end;
+  const std::optional<PlannedWindows> planned = windows_in(spec, static_cast<int64_t>(*epochs));
+  if (planned && (!end || static_cast<double>(planned->windows) < end->updates))
+    end = End{static_cast<double>(planned->windows), planned->reckoning};
   return end;
 }
 

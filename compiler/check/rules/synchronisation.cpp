@@ -40,6 +40,10 @@ void check_synchronisation(const sema::Spec& spec, diagnostics::Engine& engine) 
   }
   if (spec.micro.written) check_scopes(spec.micro.operations, nullptr, manual, engine);
   if (spec.update.written) check_scopes(spec.update.operations, nullptr, manual, engine);
+  if (spec.window.compress.value != plan::Compression::none && spec.ranks.value != 1)
+    engine.report(Code::L215, spec.window.compress.span)
+        .note("bf16 keeps 8 bits: each number is off by up to 1 part in 256 before it is added")
+        .help("`compress = none`, the default, keeps the gradient exact at twice the bytes");
 }
 
 }  // namespace loop::check

@@ -5,6 +5,14 @@
 namespace loop::check {
 
 void check_tail(const sema::Spec& spec, diagnostics::Engine& engine) {
+  const plan::WindowSize::Unit unit = spec.window.size.value.unit;
+  if (unit != plan::WindowSize::Unit::micro_batches &&
+      spec.data.short_policy.value == plan::ShortPolicy::drop) {
+    engine.report(diagnostics::Code::L404, spec.data.short_policy.span, {plan::name(unit)})
+        .also(spec.window.size.span, "counted over all ranks, in samples of one global order")
+        .help("leave `short` out: `tail` decides about what is left at an epoch's end")
+        .help("or give the window's size in micro_batches");
+  }
   const sema::SourceUse* source = train_source(spec);
   if (!source) return;
   const auto& tail = spec.window.tail;

@@ -27,7 +27,8 @@ ClassFacts class_facts(const sema::Spec& spec, const plan::CountClass& count_cla
     case CountUnit::samples:
       facts.equal = facts.never_empty = !masked;
       if (!masked) {
-        facts.per_micro = static_cast<double>(spec.data.micro_batch_samples.value);
+        if (!spec.data.micro_batch_auto)
+          facts.per_micro = static_cast<double>(spec.data.micro_batch_samples.value);
         const plan::WindowSize& size = spec.window.size.value;
         if (size.unit == plan::WindowSize::Unit::samples && !size.ramp)
           facts.global = static_cast<double>(size.value);

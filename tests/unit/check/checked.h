@@ -90,6 +90,8 @@ inline Codes errors(const Parts& parts) {
 
 inline const char* kFp16Micro =
     "sync_on(last) { autocast { forward; loss }; scale_loss(loss_scale); backward }";
+/// Data whose short micro-batches are kept, as windows in samples or tokens need it.
+inline const char* kKept = "train = lines(\"corpus.txt\", tokenizer: byte); micro_batch = 8 samples";
 inline const char* kFp16 = "amp = fp16(init_scale: 65536)";
 
 }  // namespace loop::tests

@@ -223,6 +223,91 @@ TEST_CASE("BatchNorm and what is left of an epoch") {
   CHECK(with("", "frozen") == Codes{});
 }
 
+TEST_CASE("BatchNorm and what is left of a window that counts samples or tokens") {
+  const auto with = [](const std::string& window, const std::string& more, const std::string& take) {
+    Parts parts = canonical();
+    parts.model = "cnn(channels: [8], batch_norm: true)";
+    parts.data = "train = idx(images: \"i.gz\", labels: \"l.gz\"" + take + "); micro_batch = 32 samples";
+    parts.loss = "loss = cross_entropy() per samples";
+    parts.window = window;
+    parts.more = "batch_norm = per_micro; checkpoint { path = \"c\"; every = 9 updates }; " + more;
+    return checked(parts);
+  };
+  const Codes split{"L802:9"}, both{"L802:9", "L809:9"};
+  const std::string carry = "; tail = carry";
+  CHECK(with("size = 64 samples" + carry, "ranks = 1", "").findings(Severity::note) == split);
+  CHECK(with("size = 128 samples" + carry, "ranks = 2", "").findings(Severity::note) == split);
+  const Checked one = with("size = 65 samples" + carry, "ranks = 1", "");
+  CHECK(one.findings(Severity::note) == both);
+  CHECK(one.find("L809")->message.find("the last micro-batch of a window can hold 1 sample:") !=
+        std::string::npos);
+  // 34, 33 and 33 samples on three ranks
+  CHECK(with("size = 100 samples" + carry, "ranks = 3", "").findings(Severity::note) == both);
+  // 40 samples: 8 are left over
+  CHECK(with("size = 40 samples" + carry, "ranks = 1", "").findings(Severity::note) == split);
+  // Nothing says how the window is shared, or how large the last one is.
+  CHECK(with("size = 64 samples" + carry, "", "").findings(Severity::note) == both);
+  CHECK(with("size = 64 samples; tail = flush", "ranks = 1", "").findings(Severity::note) == both);
+  CHECK(with("size = 64 samples; tail = flush", "ranks = 1", ", take: first(640 samples)")
+            .findings(Severity::note) == split);
+  CHECK(with("size = 64 samples; tail = flush", "ranks = 1", ", take: first(641 samples)")
+            .findings(Severity::note) == both);
+  CHECK(with("size = ramp(32 -> 64 samples, over: 9 updates)" + carry, "ranks = 1", "")
+            .findings(Severity::note) == both);
+}
+
+TEST_CASE("short micro-batches are not dropped from windows that count samples or tokens") {
+  Parts parts = canonical();
+  parts.window = "size = 64 samples; tail = flush";
+  CHECK(errors(parts) == Codes{"L404:3"});
+  parts.window = "size = 1000 tokens; tail = flush";
+  CHECK(errors(parts) == Codes{"L404:3"});
+}
+
+TEST_CASE("gradients rounded on their way") {
+  Parts parts = canonical();
+  parts.window = "size = 4 micro_batches; tail = flush; compress = bf16";
+  CHECK(all(parts) == Codes{"L215:5"});
+  parts.more = "ranks = 1";
+  CHECK(all(parts) == Codes{});
+  parts.more = "";
+  parts.window = "size = 4 micro_batches; tail = flush; compress = none";
+  CHECK(all(parts) == Codes{});
+}
+
+TEST_CASE("a micro-batch that the run chooses") {
+  Parts parts = canonical();
+  parts.data = "train = lines(\"corpus.txt\", tokenizer: byte); micro_batch = auto";
+  parts.window = "size = 64 samples; tail = flush";
+  CHECK(errors(parts) == Codes{"L043:1"});
+  parts.more = "memory = 2 GiB";
+  CHECK(all(parts) == Codes{});
+  parts.window = "size = 4096 tokens; tail = flush";
+  CHECK(all(parts) == Codes{});
+  parts.window = "size = 4 micro_batches; tail = flush";
+  CHECK(all(parts) == Codes{"L813:5"});
+  parts.window = "size = 64 samples; tail = flush";
+  parts.loss = "loss = cross_entropy(ignore: -100) per micro_batch";
+  CHECK(errors(parts) == Codes{"L812:3"});
+  parts.loss = "loss = info_nce() per micro_batch";
+  CHECK(errors(parts) == Codes{"L812:3"});
+  parts.loss = "loss = cross_entropy(ignore: -100) per tokens";
+  CHECK(after(parts, [](sema::Spec& spec) { spec.model.facts.couples_samples = true; }) ==
+        Codes{"L812:3", "L805:2"});
+  parts.data = "train = idx(images: \"i.gz\", labels: \"l.gz\"); micro_batch = auto";
+  parts.loss = "loss = cross_entropy() per samples";
+  parts.model = "cnn(channels: [8], batch_norm: true)";
+  parts.more = "memory = 2 GiB; batch_norm = per_micro";
+  CHECK(all(parts) == Codes{"L812:3"});
+  parts.more = "memory = 2 GiB; batch_norm = across_ranks";
+  CHECK(errors(parts) == Codes{"L812:3"});
+  parts.more = "memory = 2 GiB; batch_norm = frozen";
+  CHECK(all(parts) == Codes{});
+  Parts given = canonical();
+  given.more = "memory = 2 GiB";
+  CHECK(all(given) == Codes{"L814:9"});
+}
+
 TEST_CASE("models that couple samples or recompute") {
   const auto coupled = [](sema::Spec& spec) { spec.model.facts.couples_samples = true; };
   CHECK(after(canonical(), coupled) == Codes{"L805:2"});
@@ -252,6 +337,7 @@ TEST_CASE("an evaluation of what is no sum over units") {
 
 TEST_CASE("windows in samples of many micro-batches") {
   Parts parts = canonical();
+  parts.data = kKept;
   parts.window = "size = 480 samples; tail = flush";
   CHECK(all(parts) == Codes{});
   parts.more = "ranks = 1";

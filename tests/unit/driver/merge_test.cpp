@@ -15,11 +15,13 @@ using namespace loop::driver;
 namespace {
 
 /// A whole loop whose `backward` gives L204, with a comment beside it.
-std::string base_loop(const std::string& comment) {
+std::string base_loop(const std::string& comment, const std::string& size = "4") {
   return "use std.optimizers.sgd\n\nloop base {\n  model = gpt(layers: 1, heads: 1, width: 8, context: 16)\n"
          "  data {\n    train = lines(\"corpus.txt\", tokenizer: byte)\n    micro_batch = 8 samples\n  }\n"
          "  loss = cross_entropy(ignore: -100) per tokens\n"
-         "  window { size = 4 micro_batches; tail = flush; reduce = mean }\n"
+         "  window { size = " +
+         size +
+         " micro_batches; tail = flush; reduce = mean }\n"
          "  micro {\n    forward\n    loss\n    backward" +
          comment + "\n  }\n  update { normalize; step sgd(lr: 0.1); zero_grad }\n  stop = 100 updates\n}\n";
 }
@@ -48,6 +50,31 @@ TEST_CASE("merge: what several specs say of a file they use is said once") {
   CHECK(codes({folder.path()}) == "L204@/base.loop +0");
   folder.write("base.loop", base_loop("  # loop: allow(L204, reason: \"x\")"));
   CHECK(codes({folder.path()}) == "+1");
+}
+
+TEST_CASE("merge: an allowance is unused only when no loop of any spec needs it") {
+  const testing::TemporaryFolder folder;
+  const std::string comment = "  # loop: allow(L204, reason: \"one node\")";
+  // One micro-batch per window: nothing is reduced repeatedly in this loop itself.
+  folder.write("base.loop", base_loop(comment, "1"));
+  CHECK(codes({folder.path()}) == "L023@/base.loop +0");
+  const std::string uses = "use .base\n\nloop a extends base.base { ";
+  folder.write("a.loop", uses + "seed = 1 }\n");
+  folder.write("b.loop", uses + "seed = 2 }\n");
+  CHECK(codes({folder.path()}) == "L023@/base.loop +0");
+  folder.write("b.loop", uses + "window { size = 4 micro_batches } }\n");
+  CHECK(codes({folder.path()}) == "+1");
+  folder.write("a.loop", uses + "window { size = 8 micro_batches } }\n");
+  CHECK(codes({folder.path()}) == "+2");  // another number of reductions: another finding
+  // The spec that is asked for says nothing of allowances in the files that it uses.
+  folder.write("a.loop", uses + "seed = 1 }\n");
+  CHECK(codes({folder.path("a.loop")}) == "+0");
+  // Several loops of one file: one that needs it is enough.
+  const std::string second = "\nloop second extends base { window { size = 4 micro_batches } }\n";
+  folder.write("base.loop", base_loop(comment, "1") + second);
+  CHECK(codes({folder.path("base.loop")}) == "+1");
+  folder.write("base.loop", base_loop(comment, "1") + "\nloop second extends base { seed = 2 }\n");
+  CHECK(codes({folder.path("base.loop")}).ends_with("L023@ +0"));
 }
 
 TEST_CASE("spec files: named and found, sorted, each once") {

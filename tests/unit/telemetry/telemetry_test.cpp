@@ -210,6 +210,11 @@ TEST_CASE("numbers for people") {
   CHECK(readable(1e6) == "1.00e+06");
   CHECK(readable(0) == "0");
   CHECK(readable(std::nan("")) == "nan");
+  CHECK(readable_bytes(640) == "640 B");
+  CHECK(readable_bytes(1536) == "1.5 KiB");
+  CHECK(readable_bytes(1023.0 * 1024) == "1023 KiB");
+  CHECK(readable_bytes(2.0 * 1024 * 1024 * 1024) == "2 GiB");
+  CHECK(readable_bytes(1.934 * 1024 * 1024 * 1024) == "1.934 GiB");
   CHECK(readable_count(834) == "834");
   CHECK(readable_count(999.9) == "1.0k");
   CHECK(readable_count(834560) == "834.6k");

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "tests/support/standard_rules.h"
 #include "tests/unit/engine/plan_builder.h"
 
 namespace loop::testing {
@@ -79,7 +80,7 @@ plan::Plan rows_plan() {
 verify::Report verified(const plan::Plan& plan, verify::VerifyOptions options = {}, int64_t width = 1) {
   engine::Sources sources;
   sources["train"] = std::make_unique<Rows>(23, width);
-  return verify::verify(plan, std::move(sources), options);
+  return verify::verify(completed(plan), std::move(sources), options);
 }
 
 std::string cause(const verify::Report& report) {
