@@ -46,7 +46,7 @@ int report_installation(Context& context) {
     return finding.state == State::wrong && (finding.part == "runtime" || finding.part == "LibTorch");
   });
   context.out << "\nusable: check, fmt, plan, explain"
-              << (trains ? ", and run: fp32 and fp64 on the CPU, in one process" : "") << '\n';
+              << (trains ? ", verify, and run: on the CPU, in one process or several" : "") << '\n';
   if (wrong > 0)
     context.out << "wrong:  " << wrong << (wrong == 1 ? " part" : " parts") << ", marked WRONG above\n";
   return wrong > 0 ? kFindings : kDone;

@@ -55,16 +55,6 @@ Finding antlr() {
   return finding;
 }
 
-Finding llvm() {
-  for (const char* tool : {"llvm-config-19", "llvm-config"}) {
-    const Answer answer = ask({tool, "--version"}, kPatience);
-    if (!answer.good()) continue;
-    const std::string version = without_newline(answer.output);
-    return {"LLVM", version, State::good, "not used by this build"};
-  }
-  return {"LLVM", "", State::absent, "not used by this build"};
-}
-
 Finding cuda_toolkit() {
   std::vector<std::string> places = {"nvcc"};
   const char* home = std::getenv("CUDA_HOME");
@@ -87,7 +77,7 @@ Finding nccl() {
   const auto major = first_match(text, R"(#define NCCL_MAJOR (\d+))");
   const auto minor = first_match(text, R"(#define NCCL_MINOR (\d+))");
   const auto patch = first_match(text, R"(#define NCCL_PATCH (\d+))");
-  const std::string remark = "not used by this build: it trains in one process";
+  const std::string remark = "not used by this build: ranks on CPUs meet over Gloo";
   if (!major || !minor || !patch) return {"NCCL", "", State::absent, remark};
   return {"NCCL", *major + "." + *minor + "." + *patch, State::good, remark};
 }
@@ -104,7 +94,8 @@ std::vector<Finding> runtime() {
     const std::string repair = "without it nothing can be trained; build with LibTorch (LOOP_WITH_TORCH=ON)";
     return {{"runtime", "", State::wrong, "`looprun` is not in " + executable_dir().string() + ": " + repair},
             {"LibTorch", of_build, of_build.empty() ? State::absent : State::good,
-             of_build.empty() ? "this build was made without it" : "found when this was built"}};
+             of_build.empty() ? "this build was made without it" : "found when this was built"},
+            {"LLVM", "", State::absent, "compiles update rules, within the runtime"}};
   }
   const Answer answer = ask(version_command(*path), kPatience);
   const auto facts = nlohmann::json::parse(answer.output, nullptr, false);
@@ -115,7 +106,8 @@ std::vector<Finding> runtime() {
                                : !answer.errors.empty() ? without_newline(answer.errors)
                                                         : "its answer cannot be read";
     return {{"runtime", path->string(), State::wrong, "it does not start: " + reason},
-            {"LibTorch", of_build, State::wrong, "it could not be loaded"}};
+            {"LibTorch", of_build, State::wrong, "it could not be loaded"},
+            {"LLVM", "", State::absent, "compiles update rules, within the runtime"}};
   }
   std::vector<Finding> findings;
   const std::string version = facts.contains("version") ? shown(facts["version"]) : "";
@@ -128,10 +120,12 @@ std::vector<Finding> runtime() {
   findings.push_back(std::move(runtime));
   Finding torch{"LibTorch", facts.contains("torch") ? shown(facts["torch"]) : of_build, State::good, ""};
   for (const auto& [key, value] : facts.items()) {
-    if (key == "version" || key == "torch" || key == "revision" || value.is_null()) continue;
+    if (key == "version" || key == "torch" || key == "llvm" || value.is_null()) continue;
     torch.remark += (torch.remark.empty() ? "" : ", ") + key + " " + shown(value);
   }
   findings.push_back(std::move(torch));
+  findings.push_back({"LLVM", facts.contains("llvm") ? shown(facts["llvm"]) : "", State::good,
+                      "compiles update rules, within the runtime"});
   return findings;
 }
 
@@ -147,7 +141,6 @@ std::vector<Finding> examine_installation() {
   for (Finding& finding : runtime()) findings.push_back(std::move(finding));
   findings.push_back(cuda_toolkit());
   findings.push_back(nccl());
-  findings.push_back(llvm());
   return findings;
 }
 

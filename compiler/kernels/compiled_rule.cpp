@@ -1,5 +1,7 @@
 #include "compiler/kernels/compiled_rule.h"
 
+#include <llvm-c/Core.h>
+
 #include <limits>
 #include <map>
 #include <mutex>
@@ -106,6 +108,12 @@ plan::RuleCompiler rule_compiler() {
   return [](const plan::UpdateRule& rule, plan::Dtype element) -> std::shared_ptr<const plan::RuleKernel> {
     return cached_rule(rule, element == plan::Dtype::fp64 ? Element::f64 : Element::f32);
   };
+}
+
+std::string llvm_version() {
+  unsigned major = 0, minor = 0, patch = 0;
+  LLVMGetVersion(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
 std::string to_ptx(const plan::UpdateRule& rule, Element element, int major, int minor) {

@@ -49,6 +49,9 @@ std::shared_ptr<const CompiledRule> cached_rule(const plan::UpdateRule& rule, El
 /// `cached_rule` as the runtime asks for it.
 plan::RuleCompiler rule_compiler();
 
+/// Of the library that is loaded: "19.1.7".
+std::string llvm_version();
+
 /// The rule as PTX for devices of compute capability `major`.`minor`. Throws std::invalid_argument for one
 /// that needs a device's mathematics library in the loop over elements.
 std::string to_ptx(const plan::UpdateRule& rule, Element element, int major, int minor);

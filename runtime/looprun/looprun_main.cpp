@@ -14,6 +14,7 @@
 
 #include "compiler/kernels/compiled_rule.h"
 #include "loop/error.h"
+#include "loop_versions.h"
 #include "runtime/distributed/error_file.h"
 #include "runtime/distributed/launch.h"
 #include "runtime/distributed/local_ranks.h"
@@ -93,7 +94,9 @@ void wait_by_sleeping(char** arguments) {
 void print_versions() {
   std::string backend = at::get_parallel_info();
   const nlohmann::ordered_json versions = {
+      {"version", LOOP_VERSION},
       {"torch", TORCH_VERSION},
+      {"llvm", loop::kernels::llvm_version()},
       {"cuda", at::hasCUDA()},
       {"threads", at::get_num_threads()},
       {"parallel_backend", backend.find("OpenMP") != std::string::npos ? "OpenMP" : "native"}};

@@ -253,4 +253,8 @@ TEST_CASE("doctor: names every part and exits with 0 or 1") {
   for (const char* part : {"LibTorch", "CUDA", "NCCL", "LLVM", "ANTLR", "compiler", "usable:"})
     CHECK(contains(result.out, part));
   CHECK(contains(result.out, "WRONG") == (result.status == 1));
+  if (result.status == 0) {
+    CHECK(contains(result.out, "looprun 0."));
+    CHECK(contains(result.out, "compiles update rules"));
+  }
 }
