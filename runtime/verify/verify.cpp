@@ -128,7 +128,8 @@ Report run(engine::Parts parts, std::vector<std::string> notes, const plan::Plan
   return report;
 }
 
-Report run_on(Prepared prepared, engine::Sources sources, const plan::Plan& plan, const VerifyOptions& options) {
+Report run_on(Prepared prepared, engine::Sources sources, const plan::Plan& plan,
+              const VerifyOptions& options) {
   return run(engine::assemble(std::move(prepared.plan), std::move(sources), distributed::alone(),
                               std::move(prepared.compile_rule)),
              std::move(prepared.notes), plan, options);
