@@ -17,7 +17,8 @@ using sema::Span;
 // What the runtime has, by the names a spec uses.
 const std::vector<std::string> kModels = {"cnn", "embedding_classifier", "gpt", "linear", "mlp"};
 const std::vector<std::string> kSources = {"bin", "csv", "idx", "lines", "npy", "text"};
-const std::vector<std::string> kLosses = {"bce_with_logits", "cross_entropy", "info_nce", "l1", "mse", "z_loss"};
+const std::vector<std::string> kLosses = {"bce_with_logits", "cross_entropy", "info_nce", "l1", "mse",
+                                          "z_loss"};
 bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -122,8 +123,6 @@ class Report {
     if (spec_.window.oom.value == plan::OomPolicy::halve) {
       missing(spec_.window.oom.span, "`oom = halve`", "use `oom = error` and a `micro_batch` that fits");
     }
-    if (spec_.window.compress.value != plan::Compression::none)
-      missing(spec_.window.compress.span, "`compress = bf16`", "use `compress = none`");
   }
 
   void what_lasts() {

@@ -1,5 +1,6 @@
 // `loopc plan`
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -86,13 +87,23 @@ planner::DataFacts data_facts(const plan::Plan& plan) {
   return found;
 }
 
+/// The largest bucket, as the runs of this environment would have it.
+int64_t bucket_limit() {
+  const char* value = std::getenv(plan::kBucketBytesVariable);
+  if (!value || !*value) return plan::kBucketBytes;
+  if (const auto bytes = plan::bucket_bytes_of(value)) return *bytes;
+  throw UsageError(std::string(plan::kBucketBytesVariable) + " is '" + value +
+                   "'; give a positive whole number of bytes");
+}
+
 planner::Prediction prediction_for(int64_t ranks, const plan::Plan& plan, const sema::Spec& spec,
                                    const std::optional<planner::DataFacts>& facts) {
   std::string unknown;
   if (facts)
-    return planner::predict(plan, ranks, planner::ModelSlots{facts->groups, facts->parameters}, unknown);
+    return planner::predict(plan, ranks, planner::ModelSlots{facts->groups, facts->parameters}, unknown,
+                            bucket_limit());
   const std::optional<planner::ModelSlots> slots = planner::described_slots(spec, unknown);
-  return planner::predict(plan, ranks, slots, unknown);
+  return planner::predict(plan, ranks, slots, unknown, bucket_limit());
 }
 
 int show_plan(const PlanOptions& options, Context& context) {

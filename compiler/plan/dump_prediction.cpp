@@ -26,6 +26,11 @@ void line(std::ostream& out, const std::string& key, const std::string& value) {
   out << "  " << key << std::string(key.size() < 14 ? 14 - key.size() : 1, ' ') << value << "\n";
 }
 
+std::string limit_text(const Prediction& p) {
+  if (p.bucket_limit == plan::kBucketBytes) return "";
+  return std::string("; at most ") + bytes(p.bucket_limit) + " by " + plan::kBucketBytesVariable;
+}
+
 void dump_exchange(std::ostream& out, const Prediction& p) {
   if (p.ranks == 1) return line(out, "collectives", "none: one rank");
   const std::string most = p.at_most ? "at most " : "";
@@ -35,7 +40,7 @@ void dump_exchange(std::ostream& out, const Prediction& p) {
     if (p.bucket_bytes.size() == 1) sizes = bytes(*least);
     if (p.bucket_bytes.size() > 1) sizes = bytes(*least) + " to " + bytes(*largest);
     line(out, "buckets",
-         std::to_string(p.bucket_bytes.size()) + " (" + sizes + "), reduced " +
+         std::to_string(p.bucket_bytes.size()) + " (" + sizes + limit_text(p) + "), reduced " +
              times(p.reductions_once, p.reductions_per_micro_batch));
     line(out, "small vector", bytes(*p.small_vector_bytes) + ": counts, touched bits, losses, flags");
   } else {
@@ -61,8 +66,11 @@ void dump_memory(std::ostream& out, const Prediction& p) {
                      " optimizer state";
   if (*p.kept_bytes > 0) text += ", " + bytes(*p.kept_bytes) + " of earlier micro-batches";
   if (*p.average_bytes > 0) text += ", " + bytes(*p.average_bytes) + " averages";
+  if (p.copy_bytes > 0) text += ", " + bytes(p.copy_bytes) + " gradients rounded to bf16";
   line(out, "memory", text);
-  line(out, "", "buckets are slices of the gradients; activations are not counted");
+  line(out, "",
+       p.copy_bytes > 0 ? "activations are not counted"
+                        : "buckets are slices of the gradients; activations are not counted");
 }
 
 template <typename T>
@@ -98,7 +106,7 @@ nlohmann::ordered_json to_json(const Prediction& p) {
                                    {"earlier_micro_batches", or_null(p.kept_bytes)},
                                    {"optimizer_states", or_null(p.state_bytes)},
                                    {"averages", or_null(p.average_bytes)},
-                                   {"buckets", 0}}}};
+                                   {"buckets", p.copy_bytes}}}};
   if (p.unknown.empty())
     json["bucket_bytes"] = p.bucket_bytes;
   else

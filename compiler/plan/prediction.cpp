@@ -10,7 +10,8 @@
 namespace loop::planner {
 namespace {
 
-constexpr int64_t kNumberBytes = 8;  // counts, bits and flags travel as FP64
+constexpr int64_t kNumberBytes = 8;   // counts, bits and flags travel as FP64
+constexpr int64_t kRoundedBytes = 2;  // a gradient under `compress = bf16`
 
 int64_t divided_up(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -111,8 +112,9 @@ std::optional<int64_t> Prediction::reduced_bytes() const {
 }
 
 Prediction predict(const plan::Plan& plan, int64_t ranks, const std::optional<ModelSlots>& slots,
-                   const std::string& unknown) {
+                   const std::string& unknown, int64_t bucket_limit) {
   Prediction result;
+  result.bucket_limit = bucket_limit;
   result.ranks = ranks;
   result.micro_batches = micro_batches(plan, ranks);
   result.unknown = unknown;
@@ -122,14 +124,19 @@ Prediction predict(const plan::Plan& plan, int64_t ranks, const std::optional<Mo
   if (plan::needs_counts_ahead(plan.micro)) result.counts_ahead_bytes = classes * kNumberBytes;
   if (!slots) return result;
   const auto width = static_cast<int64_t>(bytes_per_number(plan.dtype));
-  for (const plan::BucketShape& bucket : plan::make_buckets(slots->groups, width))
-    result.bucket_bytes.push_back(bucket.size * width);
+  const bool rounded = plan.window.compress == plan::Compression::bf16;
+  const int64_t wire_width = rounded ? kRoundedBytes : width;
+  int64_t gradients = 0;
+  for (const plan::BucketShape& bucket : plan::make_buckets(slots->groups, width, bucket_limit)) {
+    result.bucket_bytes.push_back(bucket.size * wire_width);
+    gradients += bucket.size * width;
+  }
   int64_t touched_bits = 0;
   for (const auto& group : slots->groups) touched_bits += static_cast<int64_t>(group.size());
   constexpr int64_t kFlags = 2;  // interrupted, and rank 0's seconds
   result.small_vector_bytes =
       (classes + touched_bits + static_cast<int64_t>(plan.terms.size()) + kFlags) * kNumberBytes;
-  const int64_t gradients = sum(result.bucket_bytes);
+  result.copy_bytes = rounded && ranks > 1 ? sum(result.bucket_bytes) : 0;
   result.parameter_bytes = slots->parameters * width;
   result.gradient_bytes = gradients;
   const bool keeps = ranks > 1 && plan.canonical_micro && plan.window.sync == plan::Sync::every;

@@ -30,6 +30,7 @@ struct Prediction {
   std::string unknown;                   // why the numbers below that rest on the model are missing
   bool at_most = false;                  // operations under `when` are taken to run
 
+  int64_t bucket_limit = plan::kBucketBytes;  // the largest bucket
   std::vector<int64_t> bucket_bytes;          // in the order of their launch
   int64_t reductions_once = 0;                // reductions of the gradient once per window …
   int64_t reductions_per_micro_batch = 0;     // … and with every micro-batch
@@ -39,7 +40,8 @@ struct Prediction {
 
   std::optional<int64_t> parameter_bytes;
   std::optional<int64_t> gradient_bytes;
-  std::optional<int64_t> kept_bytes;   // earlier micro-batches' sum under `sync = every`
+  int64_t copy_bytes = 0;             // rounded copies of the buckets; 0: buckets are slices of the gradients
+  std::optional<int64_t> kept_bytes;  // earlier micro-batches' sum under `sync = every`
   std::optional<int64_t> state_bytes;  // nothing for an update rule of the user's; the most of several rules
   std::optional<int64_t> average_bytes;
 
@@ -48,9 +50,9 @@ struct Prediction {
   std::optional<int64_t> reduced_bytes() const;
 };
 
-/// `slots`: nothing when unknown, then `unknown` says why.
+/// `slots`: nothing when unknown, then `unknown` says why. `bucket_limit`: the largest bucket, in bytes.
 Prediction predict(const plan::Plan& plan, int64_t ranks, const std::optional<ModelSlots>& slots,
-                   const std::string& unknown);
+                   const std::string& unknown, int64_t bucket_limit = plan::kBucketBytes);
 
 void dump_prediction(std::ostream& out, const Prediction& prediction);
 /// Unknown numbers are null.

@@ -19,8 +19,9 @@ std::vector<Bucket> make_buckets(const std::vector<gradients::ParameterGroup>& g
   return buckets;
 }
 
-GradientSync::GradientSync(gradients::Parameters& parameters, Communicator& ranks, int64_t bucket_bytes)
-    : parameters_(parameters), ranks_(ranks) {
+GradientSync::GradientSync(gradients::Parameters& parameters, Communicator& ranks, int64_t bucket_bytes,
+                           plan::Compression compress)
+    : parameters_(parameters), ranks_(ranks), compress_(compress) {
   if (ranks_.size() == 1) return;
   buckets_ = make_buckets(parameters.groups(), bucket_bytes);
   for (size_t b = 0; b < buckets_.size(); ++b) {
@@ -59,10 +60,13 @@ void GradientSync::accumulated(const gradients::Slot& slot) {
 
 void GradientSync::launch(size_t index) {
   const Bucket& bucket = buckets_[index];
-  const torch::Tensor& arena = parameters_.groups()[bucket.group].gradients;
-  pending_.push_back(ranks_.all_reduce(arena.narrow(0, bucket.offset, bucket.size), Reduction::sum,
-                                       purpose_ + ", gradient bucket " + std::to_string(index + 1) + " of " +
-                                           std::to_string(buckets_.size())));
+  Launched one;
+  one.slice = parameters_.groups()[bucket.group].gradients.narrow(0, bucket.offset, bucket.size);
+  if (compress_ == plan::Compression::bf16) one.sent = one.slice.to(torch::kBFloat16);
+  one.work = ranks_.all_reduce(
+      one.sent.defined() ? one.sent : one.slice, Reduction::sum,
+      purpose_ + ", gradient bucket " + std::to_string(index + 1) + " of " + std::to_string(buckets_.size()));
+  pending_.push_back(std::move(one));
 }
 
 void GradientSync::launch_rest() {
@@ -71,7 +75,10 @@ void GradientSync::launch_rest() {
 }
 
 void GradientSync::wait() {
-  for (const auto& one : pending_) one->wait();
+  for (const Launched& one : pending_) {
+    one.work->wait();
+    if (one.sent.defined()) torch::Tensor(one.slice).copy_(one.sent);
+  }
   if (!pending_.empty()) {
     for (const gradients::ParameterGroup& group : parameters_.groups()) group.gradients_written();
   }

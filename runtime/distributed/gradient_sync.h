@@ -10,6 +10,7 @@
 #include "runtime/distributed/communicator.h"
 #include "runtime/gradients/parameters.h"
 #include "runtime/plan/buckets.h"
+#include "runtime/plan/plan.h"
 
 namespace loop::distributed {
 
@@ -30,8 +31,10 @@ class GradientSync {
  public:
   static constexpr int64_t kBucketBytes = plan::kBucketBytes;
 
-  /// Both must outlive it. With one rank nothing is ever started.
-  GradientSync(gradients::Parameters& parameters, Communicator& ranks, int64_t bucket_bytes = kBucketBytes);
+  /// Both must outlive it. With one rank nothing is ever started. `compress`: the type in which buckets
+  /// travel and are added up; the arenas keep theirs.
+  GradientSync(gradients::Parameters& parameters, Communicator& ranks, int64_t bucket_bytes = kBucketBytes,
+               plan::Compression compress = plan::Compression::none);
   ~GradientSync();
   GradientSync(const GradientSync&) = delete;
   GradientSync& operator=(const GradientSync&) = delete;
@@ -55,13 +58,19 @@ class GradientSync {
 
   gradients::Parameters& parameters_;
   Communicator& ranks_;
+  plan::Compression compress_;
   std::vector<Bucket> buckets_;
   std::unordered_map<const gradients::Slot*, size_t> bucket_of_;
   bool open_ = false;  // between begin and launch_rest
   std::string purpose_;
   std::vector<size_t> missing_;  // slots of each bucket whose gradient is not complete
   size_t next_ = 0;              // first bucket that was not launched
-  std::vector<std::unique_ptr<Pending>> pending_;
+  struct Launched {
+    std::unique_ptr<Pending> work;
+    torch::Tensor slice;  // of the arena
+    torch::Tensor sent;   // the rounded copy that travels; undefined when the slice itself does
+  };
+  std::vector<Launched> pending_;
 };
 
 }  // namespace loop::distributed

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "loop/error.h"
+#include "runtime/plan/buckets.h"
 
 namespace loop::distributed {
 
@@ -189,16 +190,11 @@ Timeouts read_timeouts(const Environment& environment) {
 }
 
 int64_t read_bucket_bytes(const Environment& environment, int64_t otherwise) {
-  const auto value = environment("LOOP_BUCKET_BYTES");
+  const auto value = environment(plan::kBucketBytesVariable);
   if (!value || value->empty()) return otherwise;
-  int64_t bytes = 0;
-  const char* end = value->data() + value->size();
-  const auto [stop, problem] = std::from_chars(value->data(), end, bytes);
-  if (problem != std::errc() || stop != end || bytes < 1) {
-    throw Error(ErrorKind::usage, "LOOP_BUCKET_BYTES is '" + *value + "'",
-                "give a positive whole number of bytes");
-  }
-  return bytes;
+  if (const auto bytes = plan::bucket_bytes_of(*value)) return *bytes;
+  throw Error(ErrorKind::usage, std::string(plan::kBucketBytesVariable) + " is '" + *value + "'",
+              "give a positive whole number of bytes");
 }
 
 }  // namespace loop::distributed

@@ -22,7 +22,6 @@ void refuse_unavailable(const plan::Plan& plan, int64_t ranks) {
   refuse(plan.batch_norm == plan::BatchNorm::across_ranks, "batch_norm = across_ranks");
   refuse(plan.batch_norm == plan::BatchNorm::frozen, "batch_norm = frozen");
   refuse(plan.window.oom == plan::OomPolicy::halve, "window.oom = halve");
-  refuse(plan.window.compress != plan::Compression::none, "window.compress = bf16");
   refuse(plan.checkpoint.has_value(), "checkpoint");
   refuse(plan.resume != "never", "resume = " + plan.resume);
   if (!missing.empty()) {

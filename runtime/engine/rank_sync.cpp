@@ -28,7 +28,7 @@ RankSync::RankSync(const plan::Plan& plan, gradients::Parameters& parameters, co
       parameters_(parameters),
       objective_(objective),
       ranks_(ranks),
-      gradients_(parameters, ranks, agreed_bucket_bytes(ranks)) {}
+      gradients_(parameters, ranks, agreed_bucket_bytes(ranks), plan.window.compress) {}
 
 bool RankSync::synchronises(const MicroState& micro) const {
   if (plan_.window.sync == plan::Sync::manual) return false;

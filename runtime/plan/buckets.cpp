@@ -1,8 +1,17 @@
 #include "runtime/plan/buckets.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace loop::plan {
+
+std::optional<int64_t> bucket_bytes_of(std::string_view value) {
+  int64_t bytes = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, problem] = std::from_chars(value.data(), end, bytes);
+  const bool whole = problem == std::errc() && stop == end;
+  return whole && bytes >= 1 ? std::optional(bytes) : std::nullopt;
+}
 
 std::vector<BucketShape> make_buckets(const std::vector<std::vector<SlotSize>>& groups, int64_t element_bytes,
                                       int64_t bucket_bytes) {

@@ -4,12 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace loop::plan {
 
 /// A bucket is at most this large; a larger parameter is a bucket of its own.
 inline constexpr int64_t kBucketBytes = int64_t{16} << 20;
+
+/// The environment's variable that says otherwise, for all ranks.
+inline constexpr const char* kBucketBytesVariable = "LOOP_BUCKET_BYTES";
+
+/// Its value in bytes; nothing when it is not a positive whole number.
+std::optional<int64_t> bucket_bytes_of(std::string_view value);
 
 /// One parameter's place in its group's gradient arena, which has no gaps.
 struct SlotSize {

@@ -3,6 +3,7 @@
     plan_test.py LOOPC
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -33,19 +34,19 @@ loop predicted {{
 """
 
 
-def loopc(folder, *arguments):
-    done = subprocess.run([LOOPC, *arguments], cwd=folder, text=True, capture_output=True, timeout=240)
+def loopc(folder, environment, *arguments):
+    done = subprocess.run([LOOPC, *arguments], cwd=folder, env={**os.environ, "LOOP_THREADS": "1", **environment}, text=True, capture_output=True, timeout=240)
     assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 
 
-def compare(name, text, ranks):
+def compare(name, text, ranks, environment={}):
     with tempfile.TemporaryDirectory() as holder:
         folder = pathlib.Path(holder)
         (folder / "spec.loop").write_text(text)
-        (folder / "lines.txt").write_text("abcd\n" * 24)
-        predicted = json.loads(loopc(folder, "plan", "spec.loop", "--ranks", str(ranks), "--data", "--json"))["prediction"]
-        loopc(folder, "run", "spec.loop", "--ranks", str(ranks), "--out", "out")
+        (folder / "lines.txt").write_text("abcd\n" * 48)
+        predicted = json.loads(loopc(folder, environment, "plan", "spec.loop", "--ranks", str(ranks), "--data", "--json"))["prediction"]
+        loopc(folder, environment, "run", "spec.loop", "--ranks", str(ranks), "--out", "out")
         events = map(json.loads, (folder / "out" / "metrics.jsonl").read_text().splitlines())
         updates = [event for event in events if event["event"] == "update"]
         assert len(updates) == 2, updates
@@ -57,7 +58,7 @@ def compare(name, text, ranks):
         return predicted
 
 
-for R in (2, 3):
+for R in (2, 3, 4):
     assert compare("last", spec("size = 4 micro_batches; tail = flush"), R)["collectives"] == 2
     assert compare("every", spec("size = 4 micro_batches; tail = flush; sync = every"), R)["collectives"] == 5
     compare("samples, every", spec("size = 6 samples; tail = flush; sync = every"), R)
@@ -67,3 +68,21 @@ for R in (2, 3):
     compare("two groups", spec("size = 2 micro_batches; tail = flush", params=matrices), R)
     several = compare("several buckets", spec("size = 1 micro_batches; tail = flush", width=768), R)
     assert len(several["bucket_bytes"]) > 1 and max(several["bucket_bytes"]) <= 16 << 20, several["bucket_bytes"]
+    small = compare("small buckets", spec("size = 2 micro_batches; tail = flush; sync = every"), R, {"LOOP_BUCKET_BYTES": "2000"})
+    assert small["collectives"] == 2 * len(small["bucket_bytes"]) + 1 > 3, small
+
+    rounded = compare("compressed", spec("size = 2 micro_batches; tail = flush; compress = bf16"), R)
+    exact = compare("not compressed", spec("size = 2 micro_batches; tail = flush"), R)
+    assert [2 * b for b in rounded["bucket_bytes"]] == exact["bucket_bytes"] and rounded["memory"]["buckets"] == sum(rounded["bucket_bytes"]), rounded
+
+# A thousand ranks exchange what two do: windows in micro-batches are per rank.
+with tempfile.TemporaryDirectory() as holder:
+    there = pathlib.Path(holder)
+    (there / "spec.loop").write_text(spec("size = 4 micro_batches; tail = flush"))
+    (there / "lines.txt").write_text("abcd\n" * 48)
+    asked = [LOOPC, "plan", "spec.loop", "--ranks", "1024", "--data"]
+    two, many = (json.loads(loopc(there, {}, "plan", "spec.loop", "--ranks", ranks, "--data", "--json"))["prediction"] for ranks in ("2", "1024"))
+    assert many.pop("ranks") == 1024 and two.pop("ranks") == 2 and many == two, (many, two)
+    assert all(isinstance(size, int) for size in many["memory"].values()), many
+    wrong = subprocess.run(asked, cwd=there, env={**os.environ, "LOOP_BUCKET_BYTES": "many"}, text=True, capture_output=True)
+    assert wrong.returncode == 2 and "LOOP_BUCKET_BYTES is 'many'" in wrong.stderr, wrong

@@ -391,6 +391,31 @@ def batch_norm():
     assert failed.code not in (0, 5) and "one sample has no batch statistics" in failed.errors, (failed.code, failed.errors)
 
 
+def compress():
+    """Gradients rounded to bf16 for the wire: a quarter of the bytes, close to the exact ones, the same on all ranks."""
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6]
+    window = "size = 5 samples; tail = flush"
+    rule = "sgd(lr: 0.5)"
+    exact = Run(spec(window, 1, stop="1 updates", rule=rule), lengths, 1).done().parameters()
+    start = Run(spec(window, 1, stop="1 updates", rule="sgd(lr: 1e-300)"), lengths, 1).done().parameters()
+    moved = math.sqrt(sum((a - b) ** 2 for a, b in zip(exact, start)))
+    for ranks in (2, 3, 4):
+        for extra in ("", "; sync = every", "; reduce = mean", "; sync = manual"):
+            text = spec(f"{window}{extra}; compress = bf16", 1, stop="1 updates", rule=rule)
+            run = Run(text, lengths, ranks, environment={"LOOP_BUCKET_BYTES": "2000"}).done()  # ends with a check of the replicas
+            off = math.sqrt(sum((a - b) ** 2 for a, b in zip(run.parameters(), exact))) / moved
+            # A rounding per rank and one per addition, each of at most 2^-9 of what it rounds.
+            assert 1e-6 < off < 2 * ranks * 2**-8, (ranks, extra, off)
+            print(f"compress{extra}, R = {ranks}: the update is off by {off:.1e} of its length")
+    plain = Run(spec(window, 1), lengths, 2, environment={"LOOP_BUCKET_BYTES": "2000"}).done().events("update")[0]
+    rounded = Run(spec(window + "; compress = bf16", 1), lengths, 2, environment={"LOOP_BUCKET_BYTES": "2000"}).done().events("update")[0]
+    assert plain["collectives"] == rounded["collectives"]
+    gradient = len(exact) * 8
+    assert plain["collective_bytes"] - rounded["collective_bytes"] == gradient - gradient // 4, (plain, rounded)
+    # One rank sends nothing and rounds nothing.
+    assert Run(spec(window + "; compress = bf16", 1, stop="1 updates", rule=rule), lengths, 1).done().parameters() == exact
+
+
 def torchrun():
     text = spec("size = 5 samples; tail = flush", 2)
     lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
@@ -398,4 +423,5 @@ def torchrun():
     same(Run(text, lengths, 2, prefix=prefix, flag=False).done(), Run(text, lengths, 1).done(), "torchrun")
 
 
-{f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, torchrun)}[CASE]()
+if CASE:
+    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, compress, torchrun)}[CASE]()

@@ -111,6 +111,10 @@ TEST_CASE("a prediction for many ranks, for a person") {
   const planner::Prediction blind = planner::predict(plan, 1024, described, unknown);
   planner::dump_prediction(out, blind);
   CHECK(planner::to_json(blind)["collectives"].is_null());
+  out << "\n---- LOOP_BUCKET_BYTES = 8388608 ----\n";
+  const planner::Prediction small = planner::predict(plan, 1024, slots, "", int64_t{8} << 20);
+  planner::dump_prediction(out, small);
+  CHECK(small.bucket_bytes.size() == 11);
   out << "\n---- one rank ----\n";
   planner::dump_prediction(out, planner::predict(plan, 1, slots, ""));
   loop::testing::check_golden(kGolden / "many_ranks.txt", out.str());
