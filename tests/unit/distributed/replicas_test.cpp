@@ -35,6 +35,24 @@ class Pair : public Communicator {
   std::function<torch::Tensor(const torch::Tensor&)> other_;
 };
 
+/// Rank 1 of two, which gets from broadcasts what the test says rank 0 holds.
+class Follower : public Pair {
+ public:
+  explicit Follower(std::vector<torch::Tensor> first)
+      : Pair([](const torch::Tensor& sent) { return torch::zeros_like(sent); }), first_(std::move(first)) {}
+  int64_t rank() const override { return 1; }
+  void broadcast(torch::Tensor tensor, const std::string& purpose) override {
+    CHECK(tensor.is_contiguous());
+    CHECK(purpose.starts_with("start: "));
+    tensor.copy_(first_.at(next_++));
+  }
+  size_t received() const { return next_; }
+
+ private:
+  std::vector<torch::Tensor> first_;
+  size_t next_ = 0;
+};
+
 /// What rank 0 sends about `tensors`: its row of checksums.
 torch::Tensor checksums(const std::vector<NamedTensor>& tensors) {
   torch::Tensor row;
@@ -88,6 +106,29 @@ TEST_CASE("two elements that changed places are found") {
   std::vector<NamedTensor> swapped = model();
   swapped[0].tensor = swapped[0].tensor.flip(0);
   CHECK(verdict(swapped).find("weight of rank 1") != std::string::npos);
+}
+
+TEST_CASE("parameters and buffers of different seeds become rank 0's, however their memory lies") {
+  torch::manual_seed(1);
+  const torch::Tensor weight = torch::randn({3, 4}), statistics = torch::rand({4}, torch::kFloat64),
+                      steps = torch::tensor(int64_t{7});
+  torch::manual_seed(2);
+  torch::Tensor own_weight = torch::randn({4, 3}).t().set_requires_grad(true);
+  torch::Tensor own_statistics = torch::rand({8}, torch::kFloat64).slice(0, 0, 8, 2),
+                own_steps = torch::tensor(int64_t{0}), nothing = torch::empty({0});
+  const void* memory = own_weight.data_ptr();
+  REQUIRE(!torch::equal(own_weight, weight));
+  Follower ranks({weight, statistics, steps});
+  share_from_first(ranks, {{"weight", own_weight},
+                           {"nothing", nothing},
+                           {"running_mean", own_statistics},
+                           {"num_batches_tracked", own_steps}});
+  CHECK(ranks.received() == 3);
+  CHECK(torch::equal(own_weight, weight));
+  CHECK(torch::equal(own_statistics, statistics));
+  CHECK(own_steps.item<int64_t>() == 7);
+  CHECK(own_weight.data_ptr() == memory);  // written in place: arenas and optimizers hold on to it
+  CHECK(own_weight.requires_grad());
 }
 
 TEST_CASE("floating-point buffers become the mean over ranks, counters the maximum") {
