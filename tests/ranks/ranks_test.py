@@ -96,9 +96,8 @@ class Run:
             if name == "__metadata__":
                 continue
             first, last = header[name]["data_offsets"]
-            assert header[name]["dtype"] in ("F64", "I64"), header[name]
-            kind = "d" if header[name]["dtype"] == "F64" else "q"
-            values[name] = struct.unpack(f"<{(last - first) // 8}{kind}", data[8 + size + first : 8 + size + last])
+            kind = {"F64": "d", "F32": "f", "I64": "q"}[header[name]["dtype"]]
+            values[name] = struct.unpack(f"<{(last - first) // struct.calcsize(kind)}{kind}", data[8 + size + first : 8 + size + last])
         return values
 
     def ranks_processes(self):
@@ -391,6 +390,33 @@ def batch_norm():
     assert failed.code not in (0, 5) and "one sample has no batch statistics" in failed.errors, (failed.code, failed.errors)
 
 
+def amp():
+    """B27: an overflow on one rank is everybody's: all skip, and scales, clocks and parameters go on as those of one process."""
+    precisions = {"fp16": ("fp16(init_scale: 1024, growth_interval: 2)", "1e6"), "bf16": ("bf16", "3.4e38")}  # beyond each range
+    for name, (mode, huge) in precisions.items():
+        rows = ["1,2,0\n", "3,1,1\n", "-2,5,1\n", "0,4,0\n", "2,1,1\n", f"{huge},2,0\n", "1,6,1\n", "5,-3,0\n",
+                "1,1,0\n", "2,3,1\n", "4,-1,1\n", "0,2,0\n", "2,2,1\n", "-1,3,0\n", "3,0,1\n", "1,-2,0\n"]
+        text = spec("size = 4 samples; tail = flush", 1, stop="8 attempts", model="mlp(hidden: [4])", loss="cross_entropy() per samples",
+                    rule="sgd(lr: 0.1, momentum: 0.9)")
+        text = text.replace('lines("lines.txt", tokenizer: char)', 'csv("lines.txt", target: "y", task: classification)')
+        text = text.replace("dtype = fp64", f"dtype = fp32\n  amp = {mode}\n  check_replicas = 1 updates")
+        corpus = "a,b,y\n" + "".join(rows)
+        one = Run(text, [], 1, corpus=corpus).done()
+        expected = [True, False, True, True] * 2
+        for ranks in (2, 3):
+            run = Run(text, [], ranks, corpus=corpus).done()
+            ours, theirs = run.events("update"), one.events("update")
+            assert [u["applied"] for u in ours] == expected == [u["applied"] for u in theirs], (name, ours)
+            assert "rank" in ours[1]["skipped"], ours[1]
+            for mine, other in zip(ours, theirs):
+                for key in ("loss_scale", "optimizer_step", "samples", "epoch"):
+                    assert mine.get(key) == other.get(key), (name, ranks, key, mine, other)
+            # A scale of its own on one rank would weigh its gradients wrongly from there on.
+            far = distance(run.parameters(), one.parameters())
+            assert far < 1e-6, (name, ranks, far)
+            print(f"{name}, R = {ranks}: {far:.1e}, scales {[u.get('loss_scale') for u in ours]}")
+
+
 def compress():
     """Gradients rounded to bf16 for the wire: a quarter of the bytes, close to the exact ones, the same on all ranks."""
     lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6]
@@ -424,4 +450,4 @@ def torchrun():
 
 
 if CASE:
-    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, compress, torchrun)}[CASE]()
+    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, amp, compress, torchrun)}[CASE]()
