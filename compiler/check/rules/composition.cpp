@@ -26,28 +26,28 @@ std::string counted_samples(int64_t samples) {
 
 const char* kOpen = "as few as 1 sample";
 
-/// Windows in micro-batches: the last micro-batch of an epoch holds what is left, down to a single sample.
-std::optional<Remainder> remainder_of_epoch(const sema::Spec& spec, const sema::SourceFacts& source) {
-  const int64_t samples = spec.data.micro_batch_samples.value;
-  if (!source.finite) return std::nullopt;
-  std::string few = kOpen;
-  if (source.size_samples && spec.ranks.value == 1) {
-    const int64_t left = *source.size_samples % samples;
-    if (left == 0 || left >= kFewSamples) return std::nullopt;
-    few = counted_samples(left);
-  }
-  return Remainder{"an epoch", few, "`short = drop` in `data` leaves it out"};
-}
-
-/// What a window's last micro-batch holds on the rank where it holds the least, if that is too few: samples
-/// are dealt to the ranks in turn, and a rank that gets none more runs an empty micro-batch.
-std::optional<int64_t> few_left(int64_t window, int64_t ranks, int64_t micro_batch) {
+/// What the last micro-batch of so many samples holds on the rank where it holds the least, if that is too
+/// few: they are dealt to the ranks in turn, and a rank that gets none more runs an empty micro-batch.
+std::optional<int64_t> few_left(int64_t dealt, int64_t ranks, int64_t micro_batch) {
   std::optional<int64_t> fewest;
-  for (const int64_t share : {window / ranks, (window + ranks - 1) / ranks}) {
+  for (const int64_t share : {dealt / ranks, (dealt + ranks - 1) / ranks}) {
     const int64_t left = share % micro_batch;
     if (left > 0 && left < kFewSamples) fewest = std::min(fewest.value_or(left), left);
   }
   return fewest;
+}
+
+/// Windows in micro-batches: the last micro-batch of an epoch holds what is left, down to a single sample.
+std::optional<Remainder> remainder_of_epoch(const sema::Spec& spec, const sema::SourceFacts& source) {
+  const int64_t samples = spec.data.micro_batch_samples.value;
+  if (!source.finite) return std::nullopt;
+  std::string few_samples = kOpen;
+  if (source.size_samples && spec.ranks.value && !source.split_by_file) {
+    const std::optional<int64_t> few = few_left(*source.size_samples, *spec.ranks.value, samples);
+    if (!few) return std::nullopt;
+    few_samples = counted_samples(*few);
+  }
+  return Remainder{"an epoch", few_samples, "`short = drop` in `data` leaves it out"};
 }
 
 /// Windows in samples, tokens or positions are cut anew into micro-batches, each with a remainder of its own.

@@ -223,6 +223,27 @@ TEST_CASE("BatchNorm and what is left of an epoch") {
   CHECK(with("", "frozen") == Codes{});
 }
 
+TEST_CASE("BatchNorm and how the last micro-batch is shared among ranks") {
+  const auto with = [](int64_t samples, const std::string& ranks) {
+    Parts parts = canonical();
+    parts.model = "cnn(channels: [8], batch_norm: true)";
+    parts.data = "train = idx(images: \"i.gz\", labels: \"l.gz\", take: first(" + std::to_string(samples) +
+                 " samples)); micro_batch = 16 samples";
+    parts.loss = "loss = cross_entropy() per samples";
+    parts.window = "size = 1 micro_batches; tail = flush";
+    parts.more = "ranks = " + ranks + "; batch_norm = per_micro";
+    return checked(parts);
+  };
+  CHECK(with(64, "2").findings(Severity::note) == Codes{});
+  CHECK(with(80, "2").findings(Severity::note) == Codes{});  // 8 for each
+  CHECK(with(95, "2").findings(Severity::note) == Codes{});  // 16 and 15
+  CHECK(with(65, "2").findings(Severity::note) == Codes{"L809:9"});
+  CHECK(with(96, "4").findings(Severity::note) == Codes{});
+  const Checked one_short = with(79, "2");  // 15 are left: 8 and 7
+  CHECK(one_short.findings(Severity::note) == Codes{"L809:9"});
+  CHECK(one_short.find("L809")->message.find("can hold 7 samples:") != std::string::npos);
+}
+
 TEST_CASE("BatchNorm and what is left of a window that counts samples or tokens") {
   const auto with = [](const std::string& window, const std::string& more, const std::string& take) {
     Parts parts = canonical();

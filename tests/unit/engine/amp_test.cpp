@@ -52,6 +52,22 @@ TEST_CASE(
   CHECK(run->recorder.all[0].clipped);
 }
 
+TEST_CASE("B74: the logged norm is that of the unscaled gradient: 3 at a scale of 65536, not 196608") {
+  plan::Plan plain = designed_plan();
+  plain.stop = {reached(plan::Clock::attempts, 1)};
+  auto without = designed_run(plain, {{3, 0}, {3, 0}});
+  without->run();
+  CHECK(std::abs(*without->recorder.all[0].grad_norm - 3) < kTolerance);
+  // Also where nothing clips, and the norm is measured for the log alone.
+  for (const double init_scale : {1.0, 1024.0, 65536.0}) {
+    CAPTURE(init_scale);
+    auto run = designed_run(fp16_rows(1, {sgd(1)}, init_scale), {{3, 0}, {3, 0}});
+    run->run();
+    CHECK(*run->recorder.all[0].loss_scale == init_scale);
+    CHECK(std::abs(*run->recorder.all[0].grad_norm - 3) < kTolerance);
+  }
+}
+
 TEST_CASE("B20, B22: the gradient is divided by the scale once: the step is the one without a scale") {
   for (const double init_scale : {1.0, 1024.0, 3.0, 65536.0}) {
     CAPTURE(init_scale);

@@ -110,12 +110,13 @@ plan::Plan designed_plan() {
   return plan;
 }
 
-std::unique_ptr<TinyRun> designed_run(plan::Plan plan, Rows rows, Rows held_out) {
+std::unique_ptr<TinyRun> designed_run(plan::Plan plan, Rows rows, Rows held_out,
+                                      std::shared_ptr<distributed::Communicator> ranks) {
   register_designed();
   engine::Sources sources;
   sources["train"] = std::make_unique<RowSource>(std::move(rows));
   if (!held_out.empty()) sources["valid"] = std::make_unique<RowSource>(std::move(held_out));
-  return std::make_unique<TinyRun>(std::move(plan), std::move(sources));
+  return std::make_unique<TinyRun>(std::move(plan), std::move(sources), std::move(ranks));
 }
 
 std::vector<double> theta(const TinyRun& run) {

@@ -14,7 +14,9 @@ using Rows = std::vector<std::vector<double>>;
 /// A run of "designed" rows: FP64, sequential, mse per samples, micro-batches of one row. Adjust `plan`
 /// before.
 plan::Plan designed_plan();
-std::unique_ptr<TinyRun> designed_run(plan::Plan plan, Rows rows, Rows held_out = {});
+std::unique_ptr<TinyRun> designed_run(
+    plan::Plan plan, Rows rows, Rows held_out = {},
+    std::shared_ptr<distributed::Communicator> ranks = distributed::alone());
 
 /// θ of such a run.
 std::vector<double> theta(const TinyRun& run);

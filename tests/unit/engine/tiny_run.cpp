@@ -113,9 +113,9 @@ TinyRun::TinyRun(plan::Plan plan, std::vector<Sequence> train,
                  std::map<std::string, std::vector<Sequence>> others)
     : TinyRun(std::move(plan), in_memory(std::move(train), std::move(others))) {}
 
-TinyRun::TinyRun(plan::Plan plan, engine::Sources sources) {
+TinyRun::TinyRun(plan::Plan plan, engine::Sources sources, std::shared_ptr<distributed::Communicator> ranks) {
   register_tiny();
-  parts = engine::assemble(completed(std::move(plan)), std::move(sources), distributed::alone(),
+  parts = engine::assemble(completed(std::move(plan)), std::move(sources), std::move(ranks),
                            kernels::rule_compiler());
   trainer = std::make_unique<engine::Trainer>(parts, recorder);
   trainer->windows().on_gradient([this](const engine::WindowState&) {

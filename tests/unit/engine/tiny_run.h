@@ -61,7 +61,8 @@ class TinyRun {
  public:
   explicit TinyRun(plan::Plan plan, std::vector<Sequence> train,
                    std::map<std::string, std::vector<Sequence>> others = {});
-  TinyRun(plan::Plan plan, engine::Sources sources);
+  TinyRun(plan::Plan plan, engine::Sources sources,
+          std::shared_ptr<distributed::Communicator> ranks = distributed::alone());
   engine::Ending run(const std::function<bool()>& interrupted = [] { return false; });
 
   engine::Parts parts;
