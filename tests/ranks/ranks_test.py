@@ -442,6 +442,36 @@ def compress():
     assert Run(spec(window + "; compress = bf16", 1, stop="1 updates", rule=rule), lengths, 1).done().parameters() == exact
 
 
+def rank_faults():
+    """Reports of many ranks that no other case here runs; each with its number in the project's list of faults."""
+    # B27, B50: one rank's micro-batch is not finite. All skip that window and no other, and train on as one process does.
+    def overflow(ranks):
+        text = spec("size = 4 samples; tail = flush", 1, stop="4 attempts", model="mlp(hidden: [64, 64])", loss="cross_entropy() per samples")
+        text = text.replace('lines("lines.txt", tokenizer: char)', 'csv("lines.txt", target: "y", task: classification)')
+        rows = ["1,2,0\n", "3,1,1\n", "-2,5,1\n", "0,4,0\n", "7,1,1\n", "1.7e308,1.7e308,0\n", "1,6,1\n", "5,-3,0\n"]
+        return Run(text, [], ranks, corpus="a,b,y\n" + "".join(rows)).done()
+
+    reference = overflow(1)
+    assert [u["applied"] for u in reference.events("update")] == [True, False] * 2, reference.events("update")
+    for ranks in (2, 3):
+        run = overflow(ranks)
+        updates = run.events("update")
+        assert [u["applied"] for u in updates] == [True, False] * 2, updates
+        assert "rank 1" in updates[1]["skipped"], updates[1]
+        assert [u["optimizer_step"] for u in updates] == [1, 1, 2, 2], updates
+        far = distance(run.parameters(), reference.parameters())
+        assert far < TOLERANCE, far
+        print(f"B27, B50: one rank's overflow, R = {ranks}: {far:.1e}")
+    # B49: 24 samples on ranks that do not divide them: none is seen twice, none is missing.
+    lengths = [1 + i % 5 for i in range(24)]
+    text = spec("size = 10 samples; tail = flush", 1, stop="2 epochs")
+    reference = Run(text, lengths, 1).done()
+    for ranks in (3, 4):
+        run = Run(text, lengths, ranks).done()
+        assert sum(u["samples"] for u in run.events("update")) == 48, run.events("update")
+        same(run, reference, f"B49: 24 samples, R = {ranks}")
+
+
 def torchrun():
     text = spec("size = 5 samples; tail = flush", 2)
     lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
@@ -450,4 +480,4 @@ def torchrun():
 
 
 if CASE:
-    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, amp, compress, torchrun)}[CASE]()
+    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, amp, compress, rank_faults, torchrun)}[CASE]()
