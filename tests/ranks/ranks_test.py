@@ -472,12 +472,29 @@ def rank_faults():
         same(run, reference, f"B49: 24 samples, R = {ranks}")
 
 
+def slurm():
+    """The variables that srun gives two tasks of a step on one machine."""
+    text = spec("size = 5 samples; tail = flush", 2)
+    lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
+    step = {"SLURM_JOB_ID": "9753", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "2", "SLURM_STEP_NODELIST": "node03"}
+    tasks = [Run(text, lengths, 1, environment={**step, "SLURM_PROCID": str(r), "SLURM_LOCALID": str(r)}) for r in range(2)]
+    tasks = [task.done() for task in tasks]
+    same(tasks[0], Run(text, lengths, 1).done(), "Slurm's variables")
+
+
 def torchrun():
     text = spec("size = 5 samples; tail = flush", 2)
     lengths = [5, 1, 7, 3, 2, 9, 4, 8, 1, 6, 3]
     prefix = [sys.argv[3], "--no-python", "--nproc-per-node=2", "--master-addr=127.0.0.1", "--master-port=29733"]
-    same(Run(text, lengths, 2, prefix=prefix, flag=False).done(), Run(text, lengths, 1).done(), "torchrun")
+    reference = Run(text, lengths, 1).done()
+    same(Run(text, lengths, 2, prefix=prefix, flag=False).done(), reference, "torchrun")
+    # The guide's command for two machines, with both agents here.
+    prefix = [sys.argv[3], "--no-python", "--nproc-per-node=1", "--nnodes=2", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:29737"]
+    agents = [Run(text, lengths, 2, prefix=prefix, flag=False) for _ in range(2)]
+    agents = [agent.done() for agent in agents]
+    (first,) = [agent for agent in agents if (agent.folder / "out").exists()]
+    same(first, reference, "torchrun, two agents")
 
 
 if CASE:
-    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, amp, compress, rank_faults, torchrun)}[CASE]()
+    {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, amp, compress, rank_faults, slurm, torchrun)}[CASE]()
