@@ -86,6 +86,22 @@ def gpt(micro_batch=12, micro_batches=1):
     }
 
 
+def embedding(micro_batch=4, micro_batches=4):
+    """Epilogue and accumulation: 12.8 million parameters, windows of 64 tokens."""
+    tokens, vocabulary = 4, 50_000
+    return {
+        "kind": "embedding",
+        "model": {"vocabulary": vocabulary, "width": 256, "hidden": [64], "outputs": 10, "tokens": tokens},
+        "spec_model": "embedding_classifier(width: 256, hidden: [64])",
+        "source": f'npy(inputs: "inputs.npy", targets: "targets.npy", vocabulary: {vocabulary})',
+        "unit": "samples",
+        "micro_batch": micro_batch,
+        "micro_batches": micro_batches,
+        "samples": 4_096,
+        "units_per_window": micro_batch * micro_batches,
+    }
+
+
 def spec_of(workload, update, stop):
     return SPEC.format(
         kind=workload["kind"],

@@ -31,6 +31,20 @@ class Mlp : public Net {
   std::vector<nn::Linear> layers_;
 };
 
+class EmbeddingClassifier : public Net {
+ public:
+  EmbeddingClassifier(int64_t vocabulary, const std::vector<int64_t>& widths)
+      : embedding_(register_module("embedding", nn::Embedding(vocabulary, widths.front()))), head_(widths) {
+    for (const auto& item : head_.named_children()) register_module(item.key(), item.value());
+  }
+
+  Tensor forward(const Tensor& inputs) override { return head_.forward(embedding_(inputs).mean(1)); }
+
+ private:
+  nn::Embedding embedding_;
+  Mlp head_;
+};
+
 struct Attention : nn::Module {
   Attention(int64_t width, int64_t heads)
       : heads(heads),
@@ -113,6 +127,12 @@ std::shared_ptr<Net> make_net(const nlohmann::json& workload) {
   if (kind == "gpt") {
     return std::make_shared<Gpt>(shape.at("vocabulary"), shape.at("layers"), shape.at("heads"),
                                  shape.at("width"), shape.at("context"));
+  }
+  if (kind == "embedding") {
+    std::vector<int64_t> widths{shape.at("width")};
+    for (const int64_t width : shape.at("hidden")) widths.push_back(width);
+    widths.push_back(shape.at("outputs"));
+    return std::make_shared<EmbeddingClassifier>(shape.at("vocabulary"), widths);
   }
   throw std::runtime_error("no model of the kind " + kind.dump());
 }

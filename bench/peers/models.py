@@ -15,6 +15,20 @@ class Mlp(nn.Module):
         return self.layers[-1](x)
 
 
+class EmbeddingClassifier(nn.Module):
+    def __init__(self, vocabulary, width, hidden, outputs):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        widths = [width, *hidden, outputs]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+
+    def forward(self, tokens):
+        x = self.embedding(tokens).mean(1)
+        for layer in self.layers[:-1]:
+            x = F.relu(layer(x))
+        return self.layers[-1](x)
+
+
 class Attention(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
@@ -75,6 +89,8 @@ def make_model(workload):
         return Mlp(shape["widths"])
     if workload["kind"] == "gpt":
         return Gpt(**shape)
+    if workload["kind"] == "embedding":
+        return EmbeddingClassifier(shape["vocabulary"], shape["width"], shape["hidden"], shape["outputs"])
     raise SystemExit(f"error: no model of the kind {workload['kind']}")
 
 

@@ -48,7 +48,18 @@ def write_gpt_data(folder, workload):
     return ids[:-1].reshape(-1, length), ids[1:].reshape(-1, length)
 
 
-WRITERS = {"mlp": write_mlp_data, "gpt": write_gpt_data}
+def write_embedding_data(folder, workload):
+    """Random tokens; the labels are random as well, since only the time matters."""
+    shape = workload["model"]
+    random = np.random.default_rng(1)
+    inputs = random.integers(0, shape["vocabulary"], (workload["samples"], shape["tokens"]), np.int64)
+    targets = random.integers(0, shape["outputs"], workload["samples"], np.int64)
+    np.save(folder / "inputs.npy", inputs)
+    np.save(folder / "targets.npy", targets)
+    return inputs, targets
+
+
+WRITERS = {"mlp": write_mlp_data, "gpt": write_gpt_data, "embedding": write_embedding_data}
 
 
 def write_data(folder, workload):

@@ -45,7 +45,7 @@ class Plain:
 
 class Fabric:
     def __init__(self, model, workload):
-        from lightning.fabric import Fabric as LightningFabric
+        from lightning_fabric import Fabric as LightningFabric
 
         self.fabric = LightningFabric(accelerator="cpu", devices=1, precision="32-true")
         self.clip = workload["clip"]
