@@ -91,8 +91,6 @@ class Report {
   }
 
   void data() {
-    if (spec_.data.micro_batch_auto)
-      missing(spec_.data.micro_batch_samples.span, "`micro_batch = auto`", "give a number of samples");
     for (const sema::SourceUse& source : spec_.data.sources) {
       if (!has(kSources, last_part(source.source.component.name))) {
         one_of(source.span, "the data source " + quoted(source.source.component.name), kSources);

@@ -57,8 +57,10 @@ std::vector<std::vector<plan::SlotSize>> slots_of(const nlohmann::json& facts) {
   return groups;
 }
 
-/// Asks the runtime what it finds in the data. Throws UsageError with what it says is wrong.
-planner::DataFacts data_facts(const plan::Plan& plan) {
+/// Asks the runtime what it finds in the data, for so many ranks. Throws UsageError with what it says is
+/// wrong.
+planner::DataFacts data_facts(plan::Plan plan, std::optional<int64_t> ranks) {
+  if (ranks) plan.ranks = ranks;
   const Answer answer = ask(facts_command(require_looprun()), kLookLimit, plan::to_json(plan).dump());
   if (answer.timed_out) throw UsageError("the data could not be looked at within ten minutes");
   if (!answer.good()) {
@@ -83,6 +85,10 @@ planner::DataFacts data_facts(const plan::Plan& plan) {
   read("planned_updates", found.planned_updates);
   read("parameters", found.parameters);
   read("trainable_parameters", found.trainable_parameters);
+  read("micro_batch_samples", found.micro_batch_samples);
+  if (const auto notes = facts.find("notes"); notes != facts.end())
+    for (const auto& note : *notes)
+      if (note.is_string()) found.notes.push_back(note.get<std::string>());
   found.groups = slots_of(facts);
   return found;
 }
@@ -119,9 +125,11 @@ int show_plan(const PlanOptions& options, Context& context) {
                      std::to_string(*options.ranks));
   std::optional<planner::DataFacts> facts;
   const bool facts_are_shown = !options.json || options.ranks;
-  if (options.request.look_for_data && facts_are_shown) facts = data_facts(plan);
+  if (options.request.look_for_data && facts_are_shown) facts = data_facts(plan, options.ranks);
   std::optional<planner::Prediction> prediction;
-  if (options.ranks) prediction = prediction_for(*options.ranks, plan, spec, facts);
+  plan::Plan decided = plan;  // with the micro-batch that a run would choose
+  if (facts) decided.data.micro_batch_samples = facts->micro_batch_samples;
+  if (options.ranks) prediction = prediction_for(*options.ranks, decided, spec, facts);
   if (options.json) {
     nlohmann::ordered_json json = plan::to_json(plan);
     if (prediction) json = {{"plan", std::move(json)}, {"prediction", planner::to_json(*prediction)}};

@@ -181,6 +181,16 @@ void dump_memory(std::ostream& out, const plan::Plan& plan, const std::optional<
            " gradients, " + optimizer + " optimizer state");
 }
 
+/// What was found by running a step.
+void dump_notes(std::ostream& out, const plan::Plan& plan, const std::optional<DataFacts>& facts) {
+  if (!facts) {
+    if (plan.data.micro_batch_auto)
+      line(out, "note", "--data runs steps and says which micro-batch is taken");
+    return;
+  }
+  for (const std::string& note : facts->notes) line(out, "note", note);
+}
+
 void dump_traffic(std::ostream& out, const plan::Plan& plan) {
   const UpdateTraffic traffic = update_traffic(plan);
   plan::Plan written = plan;
@@ -232,6 +242,7 @@ void dump(std::ostream& out, const plan::Plan& plan, const std::optional<ModelSi
   dump_batch(out, plan, data_facts);
   dump_epoch(out, plan, data_facts);
   dump_memory(out, plan, model_size, data_facts);
+  dump_notes(out, plan, data_facts);
   dump_traffic(out, plan);
   dump_schedules(out, plan, data_facts);
   dump_ends(out, plan);

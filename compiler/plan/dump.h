@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "runtime/plan/buckets.h"
@@ -21,6 +22,8 @@ struct DataFacts {
   int64_t parameters = 0;
   int64_t trainable_parameters = 0;
   std::vector<std::vector<plan::SlotSize>> groups;  // trainable parameters as they lie in the gradient arenas
+  int64_t micro_batch_samples = 0;  // given, or what `micro_batch = auto` takes on this machine
+  std::vector<std::string> notes;   // sentences on memory
 };
 
 /// Parameters by the model's descriptor, if it is known; -1 entries in a shape make the sum a lower bound.

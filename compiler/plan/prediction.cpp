@@ -25,7 +25,7 @@ int64_t sum(const std::vector<int64_t>& values) {
 std::optional<int64_t> micro_batches(const plan::Plan& plan, int64_t ranks) {
   const plan::WindowSize& size = plan.window.size;
   if (size.unit == plan::WindowSize::Unit::micro_batches) return size.value;
-  if (size.unit != plan::WindowSize::Unit::samples || plan.data.micro_batch_auto) return std::nullopt;
+  if (size.unit != plan::WindowSize::Unit::samples || plan.data.micro_batch_samples == 0) return std::nullopt;
   return std::max<int64_t>(1, divided_up(divided_up(size.value, ranks), plan.data.micro_batch_samples));
 }
 

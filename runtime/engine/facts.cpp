@@ -76,6 +76,7 @@ nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path
           {"parameters", trainable + parts.parameters->frozen_elements()},
           {"trainable_parameters", trainable},
           {"groups", groups},
+          {"micro_batch_samples", parts.plan.data.micro_batch_samples},
           {"notes", notes}};
 }
 

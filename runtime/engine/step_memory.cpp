@@ -40,10 +40,11 @@ Averages make_averages(Parts& parts, int64_t& taken) {
 
 int64_t resident_bytes(const Parts& parts) {
   int64_t total = 0;
+  const bool several = std::max(parts.ranks->size(), parts.plan.ranks.value_or(1)) > 1;
   for (const gradients::ParameterGroup& group : parts.parameters->groups()) {
     total += bytes(group.parameters) + bytes(group.gradients);
     const bool kept_twice =
-        parts.ranks->size() > 1 && parts.plan.canonical_micro && parts.plan.window.sync == plan::Sync::every;
+        several && parts.plan.canonical_micro && parts.plan.window.sync == plan::Sync::every;
     if (kept_twice) total += bytes(group.gradients);
     for (const torch::Tensor& state : group.states) total += bytes(state);
   }

@@ -75,6 +75,8 @@ report() {
 report right 0 right.loop
 report right_tail 0 right.loop --ranks 3 --window tail
 report right_tokens 0 right.loop --set 'window.size=100 tokens'
+sed 's/loop right {/loop automatic {\n  memory = 1 GiB/; s/= 2 samples/= auto/; s/= 3 micro_batches/= 6 samples/' right.loop > automatic.loop
+report automatic 0 automatic.loop
 report wrong_count 1 wrong_count.loop --ranks 1
 report mean_of_means 1 mean_of_means.loop --ranks 2
 report batch_norm 1 batch_norm.loop --ranks 1

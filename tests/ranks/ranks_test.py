@@ -56,10 +56,12 @@ def clean_environment(extra):
 
 
 class Run:
-    """One run of a spec in a folder of its own."""
+    """One run of a spec, in a folder of its own or in that of an earlier run."""
 
-    def __init__(self, text, lengths, ranks, prefix=(), environment=None, flag=True, corpus=None, out="out"):
-        self.holder = tempfile.TemporaryDirectory()
+    def __init__(self, text, lengths, ranks, prefix=(), environment=None, flag=True, corpus=None, out="out", after=None):
+        self.holder = after.holder if after else tempfile.TemporaryDirectory()
+        self.out = f"{out}-{after.number + 1}" if after else out
+        self.number = after.number + 1 if after else 1
         self.folder = pathlib.Path(self.holder.name)
         (self.folder / "spec.loop").write_text(text)
         (self.folder / "lines.txt").write_text(lines(lengths) if corpus is None else corpus)
@@ -80,7 +82,7 @@ class Run:
         return self
 
     def events(self, kind):
-        text = (self.folder / "out" / "metrics.jsonl").read_text()
+        text = (self.folder / self.out / "metrics.jsonl").read_text()
         return [event for event in map(json.loads, text.splitlines()) if event["event"] == kind]
 
     def parameters(self):
@@ -88,7 +90,7 @@ class Run:
 
     def tensors(self):
         """The numbers of model.safetensors, by name."""
-        data = (self.folder / "out" / "model.safetensors").read_bytes()
+        data = (self.folder / self.out / "model.safetensors").read_bytes()
         (size,) = struct.unpack("<Q", data[:8])
         header = json.loads(data[8 : 8 + size])
         values = {}
@@ -496,5 +498,5 @@ def torchrun():
     same(first, reference, "torchrun, two agents")
 
 
-if CASE:
+if __name__ == "__main__":
     {f.__name__: f for f in (exact, reductions, skips, counts, stops, failures, launch, buckets, literal, evaluations, loader, empties, batch_norm, amp, compress, rank_faults, slurm, torchrun)}[CASE]()

@@ -105,7 +105,6 @@ TEST_CASE("availability: sources, losses, units") {
 
 TEST_CASE("availability: memory, checkpoints, resume") {
   CHECK(says(finding([](auto& s) { s.window.oom.value = plan::OomPolicy::halve; }), "oom = halve"));
-  CHECK(says(finding([](auto& s) { s.data.micro_batch_auto = true; }), "micro_batch = auto"));
   CHECK(says(finding([](auto& s) { s.checkpoint.value = plan::Checkpoint{}; }), "`checkpoint`"));
   CHECK(says(finding([](auto& s) { s.resume.value = "auto"; }), "`resume`"));
 }

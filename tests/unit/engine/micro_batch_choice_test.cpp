@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "compiler/kernels/compiled_rule.h"
+#include "loop/allocation_meter.h"
 #include "loop/error.h"
+#include "runtime/data/prefetch.h"
 #include "runtime/engine/run.h"
 #include "runtime/engine/step_memory.h"
 #include "tests/support/standard_rules.h"
@@ -32,14 +34,14 @@ plan::Plan auto_plan(plan::WindowSize::Unit unit, int64_t size, double memory_by
   return completed(plan);
 }
 
-engine::Parts parts_of(const plan::Plan& plan) {
+engine::Parts parts_of(const plan::Plan& plan, const std::vector<int64_t>& lengths = kLengths) {
   TinyRun run(
       [&] {
         plan::Plan decided = plan;
         decided.data.micro_batch_samples = 1;  // a trainer needs one
         return decided;
       }(),
-      sequences(kLengths));
+      sequences(lengths));
   engine::Parts parts = std::move(run.parts);
   run.trainer.reset();
   parts.plan.data.micro_batch_samples = parts.former.micro_batch_samples = 0;
@@ -177,6 +179,51 @@ TEST_CASE("micro_batch = auto: the result of every fixed micro-batch, in samples
     };
     const torch::Tensor expected = trained(chosen);
     for (const int64_t samples : {1, 3, 4, 12}) CHECK(distance(trained(samples), expected) < 1e-10);
+  }
+}
+
+/// What a whole run holds at most: what is left of its making, and the peak of its training.
+int64_t held_by_run(const plan::Plan& plan, const std::vector<int64_t>& lengths) {
+  const AllocationMeter making;
+  TinyRun run(plan, sequences(lengths));
+  const int64_t made = making.held_bytes();
+  const AllocationMeter training;
+  run.trainer->run([] { return false; });
+  return made + training.peak_bytes();
+}
+
+TEST_CASE("micro_batch = auto: a run holds no more than its budget, and needs it") {
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < 400; ++i) lengths.push_back(1 + (i * 37) % 200);
+  plan::Plan plan = auto_plan(plan::WindowSize::Unit::samples, 200, kPlenty);
+  plan.window.tail = plan::Tail::flush;
+  plan.update = {operation(OpKind::normalize), clip_norm(0.3), adamw(0.05), operation(OpKind::zero_grad)};
+  plan.averages = {{"slow", constant(0.9), false}};
+  plan.stop = {reached(plan::Clock::epochs, 2)};
+  plan = completed(plan);
+  const auto choose = [&](double budget) {
+    plan.memory_bytes = budget;
+    engine::Parts parts = parts_of(plan, lengths);
+    return engine::decide_micro_batch(parts);
+  };
+  const int64_t whole = choose(kPlenty).step_bytes;
+  int64_t before = 200;
+  for (const double share : {0.9, 0.7, 0.5}) {
+    const double budget = share * static_cast<double>(whole);
+    const telemetry::MicroBatchChoice choice = choose(budget);
+    CAPTURE(share);
+    CAPTURE(choice.samples);
+    CHECK(choice.samples < before);
+    before = choice.samples;
+    const auto held = [&](int64_t samples) {
+      plan::Plan fixed = plan;
+      fixed.data.micro_batch_samples = samples;
+      return held_by_run(fixed, lengths);
+    };
+    const int64_t now = held(choice.samples);
+    // Of the budget, at least this much is for batches that wait: another thread makes them, uncounted here.
+    CHECK(static_cast<double>(now + data::Prefetcher::kLightBytes) <= budget);
+    CHECK(now >= choice.step_bytes - 2 * data::Prefetcher::kLightBytes);
   }
 }
 

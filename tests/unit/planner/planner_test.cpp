@@ -76,6 +76,7 @@ TEST_CASE("plans for a person") {
     facts.planned_updates = 960;
     facts.parameters = 12345678;
     facts.trainable_parameters = 12345678;
+    if (plan.data.micro_batch_auto) facts.notes = {"micro_batch = auto: 5 samples", "recompute: 1 MiB less"};
     out << "\n---- with --data ----\n\n";
     planner::dump(out, plan, planner::ModelSize{1000, false}, facts);
     std::string shown = without_hash(out.str());
@@ -118,6 +119,16 @@ TEST_CASE("a prediction for many ranks, for a person") {
   out << "\n---- one rank ----\n";
   planner::dump_prediction(out, planner::predict(plan, 1, slots, ""));
   loop::testing::check_golden(kGolden / "many_ranks.txt", out.str());
+}
+
+TEST_CASE("a prediction where the run chooses the micro-batch waits for the choice") {
+  const fs::path spec = kGolden / "automatic_micro_batch.loop";
+  Planned planned = analyzed("automatic_micro_batch.loop", read(spec));
+  REQUIRE(planned.specs.size() == 1);
+  plan::Plan plan = planner::lower(planned.specs.front(), planned.sources);
+  CHECK(!planner::predict(plan, 2, std::nullopt, "no data").micro_batches);
+  plan.data.micro_batch_samples = 5;  // 16 samples for each of two ranks
+  CHECK(planner::predict(plan, 2, std::nullopt, "no data").micro_batches == 4);
 }
 
 TEST_CASE("a lowered operation knows its place, and the plan survives its JSON form") {
