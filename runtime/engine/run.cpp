@@ -4,6 +4,7 @@
 
 #include "loop/error.h"
 #include "runtime/engine/available.h"
+#include "runtime/engine/failure.h"
 #include "runtime/engine/final_parameters.h"
 #include "runtime/engine/interrupt.h"
 #include "runtime/engine/micro_batch_choice.h"
@@ -26,12 +27,6 @@ void add_sinks(telemetry::Sinks& sinks, const plan::Plan& plan, const RunOptions
   if (plan.log.enabled) sinks.add(std::make_unique<telemetry::JsonlSink>(folder / "metrics.jsonl"));
   if (options.progress) sinks.add(std::make_unique<telemetry::ProgressSink>(std::cout));
   if (options.also) sinks.add(options.also);
-}
-
-/// LibTorch's errors carry a trace of addresses that says nothing to a reader.
-std::string reason(const std::exception& error) {
-  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
-  return of_torch ? of_torch->what_without_backtrace() : error.what();
 }
 
 telemetry::RunEnd make_end(const Trainer& trainer, const fs::path& folder) {
@@ -124,13 +119,9 @@ int run_on(const plan::Plan& plan, const RunOptions& options) {
 int run(const plan::Plan& plan, const RunOptions& options) {
   try {
     return run_on(plan, options);
-  } catch (const distributed::RemoteError&) {
-    throw;  // the rank that failed has told everybody
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::distributed) options.ranks->announce(error);
-    throw;
   } catch (const std::exception& error) {
-    options.ranks->announce(Error(ErrorKind::internal, reason(error)));
+    tell_all(*options.ranks, error);
+    if (const auto memory = out_of_memory(error)) throw *memory;
     throw;
   }
 }

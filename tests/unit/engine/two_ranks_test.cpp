@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "designed_run.h"
+#include "loop/error.h"
 #include "runtime/distributed/process_group.h"
+#include "runtime/engine/failure.h"
 
 namespace loop::testing {
 namespace {
@@ -164,6 +166,80 @@ TEST_CASE("B44, B98: ranks that begin with other weights train the ones of rank 
   start_value = 0;
   CHECK((trained - whole->now()).abs().max().item<double>() < 1e-12);
   CHECK((trained - 0.25).abs().max().item<double>() > 1e-3);  // it did move
+}
+
+thread_local int passes_left = -1;  // until a model of this thread asks for more memory than there is
+
+/// Asks LibTorch for a pebibyte in the forward pass after the ones that are left.
+class Hungry : public Model {
+ public:
+  Hungry() : head_(register_module("head", torch::nn::Linear(2, 1))) {}
+  torch::Tensor forward(const Batch& batch) override {
+    if (passes_left-- == 0) return torch::empty({int64_t{1} << 50}, torch::kFloat64);
+    return head_(batch.inputs);
+  }
+
+ private:
+  torch::nn::Linear head_;
+};
+
+plan::Plan hungry_plan() {
+  static const bool once = [] {
+    register_model("test_hungry", [](const plan::Component&, const DataInfo&) -> std::shared_ptr<Model> {
+      return std::make_shared<Hungry>();
+    });
+    return true;
+  }();
+  (void)once;
+  plan::Plan plan = designed_plan();
+  plan.model = {"test_hungry", plan::json::object()};
+  plan.stop = {reached(plan::Clock::updates, 5)};
+  return plan;
+}
+
+TEST_CASE("running out of memory is said as such, with a repair") {
+  for (const auto& error : std::initializer_list<std::exception_ptr>{
+           std::make_exception_ptr(std::bad_alloc()),
+           std::make_exception_ptr(c10::OutOfMemoryError({__func__, __FILE__, 1}, "CUDA out of memory"))}) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& thrown) {
+      const auto told = engine::out_of_memory(thrown);
+      REQUIRE(told);
+      CHECK(told->kind() == ErrorKind::training);
+      CHECK(std::string(told->what()) == "out of memory");
+    }
+  }
+  CHECK_FALSE(engine::out_of_memory(std::runtime_error("no space left")));
+  try {
+    torch::empty({int64_t{1} << 50}, torch::kFloat64);
+    FAIL("a pebibyte was given");
+  } catch (const std::exception& thrown) {
+    const auto told = engine::out_of_memory(thrown);
+    REQUIRE(told);
+    CHECK(std::string(told->what()) == "out of memory: 9007199254740992 bytes were asked for");
+    CHECK(told->repair().find("micro_batch = auto") != std::string::npos);
+  }
+}
+
+TEST_CASE("B88: one rank runs out of memory, and both end with its error") {
+  const Rows rows = {{1, 2}, {3, 1}, {2, 1}, {1, 4}, {5, 2}, {2, 2}, {1, 1}, {3, 3}};
+  const distributed::StoreHost host;
+  std::array<std::string, 2> said;
+  as_two_ranks(host, [&](const Ranks& ranks) {
+    const auto rank = static_cast<size_t>(ranks->rank());
+    passes_left = rank == 1 ? 3 : -1;
+    try {
+      designed_run(hungry_plan(), rows, {}, ranks)->run();
+    } catch (const std::exception& error) {
+      engine::tell_all(*ranks, error);
+      const auto* known = dynamic_cast<const Error*>(&error);
+      CHECK((known ? known->kind() : engine::out_of_memory(error)->kind()) == ErrorKind::training);
+      said[rank] = engine::reason(error);
+    }
+  });
+  CHECK(said[1].starts_with("out of memory: "));
+  CHECK(said[0] == "rank 1: " + said[1]);
 }
 
 }  // namespace
