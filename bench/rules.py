@@ -16,13 +16,9 @@ SPEC_UPDATE = """\
 
 
 def write_rule_plan(programs, folder, rule):
-    spec = f"use std.optimizers.{rule}\n" + workloads.spec_of(workloads.mlp(), SPEC_UPDATE.format(rule=rule), "1 updates")
-    for name in ("adamw", "sgd"):
-        if name != rule:
-            spec = spec.replace(f"use std.optimizers.{name}\n", "")
-        else:
-            spec = spec.replace(f"use std.optimizers.{name}\n", "", 1)
-    workloads.write_plan(programs, folder, rule, spec)
+    spec = workloads.spec_of(workloads.mlp(), SPEC_UPDATE.format(rule=rule), "1 updates")
+    use = f"use std.optimizers.{rule}\n"
+    workloads.write_plan(programs, folder, rule, spec if use in spec else use + spec)
 
 
 def measure(programs, quick):

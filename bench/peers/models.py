@@ -15,18 +15,13 @@ class Mlp(nn.Module):
         return self.layers[-1](x)
 
 
-class EmbeddingClassifier(nn.Module):
+class EmbeddingClassifier(Mlp):
     def __init__(self, vocabulary, width, hidden, outputs):
-        super().__init__()
+        super().__init__([width, *hidden, outputs])
         self.embedding = nn.Embedding(vocabulary, width)
-        widths = [width, *hidden, outputs]
-        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
 
     def forward(self, tokens):
-        x = self.embedding(tokens).mean(1)
-        for layer in self.layers[:-1]:
-            x = F.relu(layer(x))
-        return self.layers[-1](x)
+        return super().forward(self.embedding(tokens).mean(1))
 
 
 class Attention(nn.Module):

@@ -86,6 +86,12 @@ std::string shown(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
+/// Linked into the runtime, which alone knows its version.
+Finding llvm(const std::string& version) {
+  return {"LLVM", version, version.empty() ? State::absent : State::good,
+          "compiles update rules, within the runtime"};
+}
+
 /// The runtime and the LibTorch it really loads, which may differ from the one of the build.
 std::vector<Finding> runtime() {
   const std::string of_build = LOOP_TORCH_VERSION;
@@ -95,7 +101,7 @@ std::vector<Finding> runtime() {
     return {{"runtime", "", State::wrong, "`looprun` is not in " + executable_dir().string() + ": " + repair},
             {"LibTorch", of_build, of_build.empty() ? State::absent : State::good,
              of_build.empty() ? "this build was made without it" : "found when this was built"},
-            {"LLVM", "", State::absent, "compiles update rules, within the runtime"}};
+            llvm("")};
   }
   const Answer answer = ask(version_command(*path), kPatience);
   const auto facts = nlohmann::json::parse(answer.output, nullptr, false);
@@ -107,7 +113,7 @@ std::vector<Finding> runtime() {
                                                         : "its answer cannot be read";
     return {{"runtime", path->string(), State::wrong, "it does not start: " + reason},
             {"LibTorch", of_build, State::wrong, "it could not be loaded"},
-            {"LLVM", "", State::absent, "compiles update rules, within the runtime"}};
+            llvm("")};
   }
   std::vector<Finding> findings;
   const std::string version = facts.contains("version") ? shown(facts["version"]) : "";
@@ -124,8 +130,7 @@ std::vector<Finding> runtime() {
     torch.remark += (torch.remark.empty() ? "" : ", ") + key + " " + shown(value);
   }
   findings.push_back(std::move(torch));
-  findings.push_back({"LLVM", facts.contains("llvm") ? shown(facts["llvm"]) : "", State::good,
-                      "compiles update rules, within the runtime"});
+  findings.push_back(llvm(facts.contains("llvm") ? shown(facts["llvm"]) : ""));
   return findings;
 }
 

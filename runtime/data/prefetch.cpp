@@ -19,15 +19,15 @@ std::exception_ptr with_samples(std::span<const int64_t> samples, const std::exc
   return std::make_exception_ptr(Error(ErrorKind::training, message, "check the data of this sample"));
 }
 
-int64_t bytes(const Batch& batch) {
+}  // namespace
+
+int64_t bytes_of(const Batch& batch) {
   int64_t total = 0;
   for (const torch::Tensor& tensor : {batch.inputs, batch.targets, batch.valid}) {
     if (tensor.defined()) total += static_cast<int64_t>(tensor.nbytes());
   }
   return total;
 }
-
-}  // namespace
 
 Prefetcher::Prefetcher(const Source& source, int64_t depth, int64_t light_bytes)
     : source_(source),
@@ -84,7 +84,7 @@ Batch Prefetcher::next() {
   ready_.wait(lock, [this] { return !outcomes_.empty(); });
   Outcome outcome = std::move(outcomes_.front());
   outcomes_.pop_front();
-  if (const auto* batch = std::get_if<Batch>(&outcome)) outcome_bytes_ -= bytes(*batch);
+  if (const auto* batch = std::get_if<Batch>(&outcome)) outcome_bytes_ -= bytes_of(*batch);
   wake();
   lock.unlock();
   return taken(std::move(outcome));
@@ -129,7 +129,7 @@ void Prefetcher::work() {
     lock.lock();
     if (generation != generation_) continue;
     in_work_ = false;
-    if (const auto* batch = std::get_if<Batch>(&outcome)) outcome_bytes_ += bytes(*batch);
+    if (const auto* batch = std::get_if<Batch>(&outcome)) outcome_bytes_ += bytes_of(*batch);
     outcomes_.push_back(std::move(outcome));
     if (outcomes_.size() == 1) ready_.notify_one();
   }

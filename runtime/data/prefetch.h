@@ -13,6 +13,9 @@
 
 namespace loop::data {
 
+/// What a batch's tensors take.
+int64_t bytes_of(const Batch& batch);
+
 /// Batches come out in the order in which they were asked for, whatever the threads do. One thread calls the
 /// members; the source must outlive this object.
 class Prefetcher {

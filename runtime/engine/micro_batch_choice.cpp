@@ -87,8 +87,7 @@ std::string reason_of(const Parts& parts, const telemetry::MicroBatchChoice& cho
          first_count(parts) + ": the choice changes no result";
 }
 
-telemetry::MicroBatchChoice measure(Parts& parts) {
-  const int64_t most = most_in_a_window(parts);
+telemetry::MicroBatchChoice measure(Parts& parts, int64_t most) {
   StepMemory memory(parts);
   const LargestFit fit =
       largest_fit(most, parts.plan.memory_bytes, [&](int64_t samples) { return memory.step_bytes(samples); });
@@ -136,10 +135,11 @@ std::optional<telemetry::MicroBatchChoice> read_choice(const fs::path& file, con
   return choice;
 }
 
-std::optional<telemetry::MicroBatchChoice> recorded(Parts& parts, const std::vector<fs::path>& records) {
+/// `records` and `key` are rank 0's.
+std::optional<telemetry::MicroBatchChoice> recorded(const Parts& parts, const std::vector<fs::path>& records,
+                                                    const std::string& key) {
   std::optional<telemetry::MicroBatchChoice> found;
-  if (parts.ranks->rank() == 0 && !records.empty()) {
-    const std::string key = choice_key(parts);
+  if (parts.ranks->rank() == 0) {
     for (const fs::path& file : records) {
       found = read_choice(file, key);
       if (found) break;
@@ -190,9 +190,12 @@ telemetry::MicroBatchChoice decide_micro_batch(Parts& parts, const std::vector<f
   if (!(parts.plan.memory_bytes > 0)) {
     throw Error(ErrorKind::findings, "`micro_batch = auto` has no budget", "add `memory = 2 GiB`");
   }
-  std::optional<telemetry::MicroBatchChoice> known = recorded(parts, records);
-  telemetry::MicroBatchChoice choice = known ? *known : measure(parts);
+  const std::string key = parts.ranks->rank() == 0 ? choice_key(parts) : "";
+  const int64_t most = most_in_a_window(parts);
+  std::optional<telemetry::MicroBatchChoice> known = recorded(parts, records, key);
+  telemetry::MicroBatchChoice choice = known ? *known : measure(parts, most);
   if (!known) agree(parts, choice);
+  choice.key = key;
   choice.budget_bytes = parts.plan.memory_bytes;
   if (choice.samples < 1) {
     throw Error(ErrorKind::findings,
@@ -202,7 +205,7 @@ telemetry::MicroBatchChoice decide_micro_batch(Parts& parts, const std::vector<f
                 "raise `memory`, recompute the model's blocks, or take a smaller model or shorter samples");
   }
   apply(parts, choice.samples);
-  choice.micro_batches = micro_batches(most_in_a_window(parts), choice.samples);
+  choice.micro_batches = micro_batches(most, choice.samples);
   choice.reason = reason_of(parts, choice);
   return choice;
 }
@@ -257,7 +260,7 @@ void write_choice(const fs::path& file, const Parts& parts, const telemetry::Mic
                      {"first_count", first_count(parts)},
                      {"reason", choice.reason},
                      {"taken_from", choice.taken_from},
-                     {"key", choice_key(parts)}};
+                     {"key", choice.key}};
   const std::string text = json.dump(2) + "\n";
   checkpoint::AtomicFile out(file);
   out.write(text.data(), text.size());

@@ -15,10 +15,6 @@ int64_t bytes(const torch::Tensor& tensor) {
   return tensor.defined() ? static_cast<int64_t>(tensor.nbytes()) : 0;
 }
 
-int64_t bytes(const Batch& batch) {
-  return bytes(batch.inputs) + bytes(batch.targets) + bytes(batch.valid);
-}
-
 /// All samples; equally long ones in the order of the source.
 std::vector<int64_t> longest_first(const Parts& parts) {
   std::vector<int64_t> samples(static_cast<size_t>(parts.train().size()));
@@ -80,8 +76,9 @@ int64_t StepMemory::step_bytes(int64_t samples) {
   window.samples = samples;
   for (const int64_t sample : micro.samples) window.tokens += parts_.former.tokens(sample);
   parts_.model->train();
-  const int64_t waiting = std::max(data::Prefetcher::kDepth * bytes(parts_.train().collate(micro.samples)),
-                                   data::Prefetcher::kLightBytes);
+  const int64_t waiting =
+      std::max(data::Prefetcher::kDepth * data::bytes_of(parts_.train().collate(micro.samples)),
+               data::Prefetcher::kLightBytes);
   window.micro = {std::move(micro)};
   const AllocationMeter meter;
   windows_.rehearse(window);

@@ -20,6 +20,7 @@ struct MicroBatchChoice {
   int64_t larger_step_bytes = 0;  // with one sample more; 0: it takes a whole window at once
   std::string reason;             // a sentence for a person
   std::string taken_from;         // the file that held it; empty: measured by this run
+  std::string key;  // what it was made for (rank 0): another run takes it with the same key only
 };
 
 /// The run as it begins.

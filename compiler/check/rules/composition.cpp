@@ -3,6 +3,7 @@
 
 #include "compiler/check/rules/epoch_windows.h"
 #include "compiler/check/rules/rules.h"
+#include "compiler/diagnostics/counts.h"
 
 namespace loop::check {
 namespace {
@@ -21,10 +22,10 @@ struct Remainder {
 };
 
 std::string counted_samples(int64_t samples) {
-  return std::to_string(samples) + (samples == 1 ? " sample" : " samples");
+  return diagnostics::counted(static_cast<size_t>(samples), "sample");
 }
 
-const char* kOpen = "as few as 1 sample";
+constexpr const char* kOpen = "as few as 1 sample";
 
 /// What the last micro-batch of so many samples holds on the rank where it holds the least, if that is too
 /// few: they are dealt to the ranks in turn, and a rank that gets none more runs an empty micro-batch.

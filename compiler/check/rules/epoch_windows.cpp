@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compiler/check/rules/rules.h"
+#include "compiler/diagnostics/counts.h"
 #include "runtime/plan/names.h"
 
 namespace loop::check {
@@ -138,7 +139,7 @@ class RampWalk {
 };
 
 std::string counted(int64_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+  return diagnostics::counted(static_cast<size_t>(count), noun);
 }
 
 }  // namespace
@@ -161,11 +162,9 @@ std::optional<PlannedWindows> windows_in(const sema::Spec& spec, int64_t epochs)
   if (!most || *most <= 0) return std::nullopt;
   const int64_t pieces = epoch->pieces_from(0);
   const bool counts_micro_batches = size.unit == Unit::micro_batches;
-  const std::string noun = counts_micro_batches ? "micro-batch" : "sample";
-  const std::string plural = counts_micro_batches ? "es" : "s";
-  const auto pieces_text = [&](int64_t count) {
-    return std::to_string(count) + " " + noun + (count == 1 ? "" : plural);
-  };
+  const std::string pieces_text =
+      counts_micro_batches ? std::to_string(pieces) + (pieces == 1 ? " micro-batch" : " micro-batches")
+                           : counted(pieces, "sample");
   std::string each = std::to_string(*most);
   PlannedWindows planned;
   if (size.ramp) {
@@ -182,10 +181,10 @@ std::optional<PlannedWindows> windows_in(const sema::Spec& spec, int64_t epochs)
   }
   const bool alike = !size.ramp && *tail != plan::Tail::carry;
   const std::string of_tail = ", " + each + " per window, `tail = " + plan::spelling(*tail) + "`";
-  planned.reckoning = alike ? "an epoch has " + counted(planned.windows / epochs, "update") + ": " +
-                                  pieces_text(pieces) + of_tail
-                            : counted(epochs, "epoch") + " of " + pieces_text(pieces) + of_tail + ", have " +
-                                  counted(planned.windows, "update");
+  planned.reckoning =
+      alike ? "an epoch has " + counted(planned.windows / epochs, "update") + ": " + pieces_text + of_tail
+            : counted(epochs, "epoch") + " of " + pieces_text + of_tail + ", have " +
+                  counted(planned.windows, "update");
   return planned;
 }
 

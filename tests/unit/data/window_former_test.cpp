@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "loop/error.h"
+#include "tests/support/error_of.h"
 
 using namespace loop::data;
 using loop::Error;
 using loop::plan::Order;
 using loop::plan::ShortPolicy;
 using loop::plan::Tail;
+using loop::testing::error_of;
 using Unit = loop::plan::WindowSize::Unit;
 
 namespace {
@@ -39,16 +41,6 @@ std::vector<int64_t> micro_batches_of(const WindowFormerOptions& o, int64_t epoc
     counts.push_back(bounded.window.micro_batches);
   }
   return counts;
-}
-
-template <class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.repair();
-  }
-  return "";
 }
 
 }  // namespace
@@ -145,16 +137,16 @@ TEST_CASE("B53: 11 micro-batches, K = 4: drop says what it leaves out, the other
 
 TEST_CASE("B53: an epoch that never fills a window is refused under drop") {
   const std::string message =
-      message_of([] { WindowFormer(options(3, 1, Unit::micro_batches, 4, Tail::drop)); });
+      error_of([] { WindowFormer(options(3, 1, Unit::micro_batches, 4, Tail::drop)); });
   CHECK(message ==
         "tail = drop leaves no window at all: a window takes 4 micro_batches, but an epoch has only 3 "
         "samples (3 "
         "micro-batches of 1) | make the window smaller, or use tail = carry or tail = flush");
   WindowFormerOptions tokens = options(3, 1, Unit::tokens, 100, Tail::drop);
-  CHECK(message_of([&] { WindowFormer{tokens}; }).find("a window takes 100 tokens") != std::string::npos);
+  CHECK(error_of([&] { WindowFormer{tokens}; }).find("a window takes 100 tokens") != std::string::npos);
   WindowFormerOptions ramp = options(6, 1, Unit::micro_batches, 8, Tail::drop);
   ramp.window.ramp = loop::plan::WindowSize::Ramp{1, loop::plan::Clock::updates, 1000};
-  CHECK(message_of([&] { WindowFormer{ramp}; }).find("takes 8 micro_batches") != std::string::npos);
+  CHECK(error_of([&] { WindowFormer{ramp}; }).find("takes 8 micro_batches") != std::string::npos);
 }
 
 TEST_CASE("B54: 148 samples, batch 2, K = 16: nothing merges with the next epoch's first window") {
@@ -292,7 +284,7 @@ TEST_CASE("short = drop loses the last short micro-batch of every epoch") {
   CHECK_FALSE(window.tail);
   CHECK(former.next().epoch == 1);
   o.micro_batch_samples = 6;
-  CHECK(message_of([&] { WindowFormer{o}; }).find("one micro-batch of all ranks takes 12") !=
+  CHECK(error_of([&] { WindowFormer{o}; }).find("one micro-batch of all ranks takes 12") !=
         std::string::npos);
 }
 
@@ -300,17 +292,16 @@ TEST_CASE("short = drop is refused where members would come to depend on ranks")
   for (Unit unit : {Unit::samples, Unit::tokens, Unit::positions}) {
     WindowFormerOptions o = options(10, 2, unit, 4, Tail::flush);
     o.short_policy = ShortPolicy::drop;
-    CHECK(message_of([&] { WindowFormer{o}; }).find("short = drop cannot go with a window in") == 0);
+    CHECK(error_of([&] { WindowFormer{o}; }).find("short = drop cannot go with a window in") == 0);
   }
 }
 
 TEST_CASE("a source without samples, or without anything that counts, is refused") {
-  CHECK(message_of([] {
-          WindowFormer(options(0, 1, Unit::samples, 1, Tail::flush));
-        }).find("has no samples") != std::string::npos);
+  CHECK(error_of([] { WindowFormer(options(0, 1, Unit::samples, 1, Tail::flush)); }).find("has no samples") !=
+        std::string::npos);
   WindowFormerOptions o = options(5, 1, Unit::tokens, 10, Tail::carry);
   o.tokens = [](int64_t) { return 0; };
-  CHECK(message_of([&] { WindowFormer{o}; }).find("no tokens that count") != std::string::npos);
+  CHECK(error_of([&] { WindowFormer{o}; }).find("no tokens that count") != std::string::npos);
   o.tail = Tail::flush;  // an empty window at each epoch's end, and the run decides what to do with it
   const WindowPlan window = WindowFormer(o).next();
   CHECK(window.tokens == 0);
@@ -358,12 +349,12 @@ TEST_CASE("under drop a rising ramp leaves an epoch when the next size does not 
 
 TEST_CASE("a saved place that does not fit the source is refused") {
   WindowFormer former(options(10, 1, Unit::micro_batches, 2, Tail::flush));
-  CHECK(message_of([&] {
+  CHECK(error_of([&] {
           former.restore(Cursor{0, 10});
         }) ==
         "the saved place (epoch 0, sample 10) lies outside the training source of 10 samples | continue with "
         "the data "
         "the run was started with");
-  CHECK(message_of([&] { former.restore(Cursor{-1, 0}); }) != "");
-  CHECK(message_of([&] { former.restore(Cursor{3, 9}); }) == "");
+  CHECK(error_of([&] { former.restore(Cursor{-1, 0}); }) != "");
+  CHECK(error_of([&] { former.restore(Cursor{3, 9}); }) == "");
 }

@@ -12,6 +12,7 @@
 #include "runtime/data/prefetch.h"
 #include "runtime/engine/run.h"
 #include "runtime/engine/step_memory.h"
+#include "tests/support/error_of.h"
 #include "tests/support/standard_rules.h"
 #include "tests/support/temporary_folder.h"
 #include "tiny_run.h"
@@ -52,16 +53,6 @@ engine::Parts parts_of(const plan::Plan& plan, const std::vector<int64_t>& lengt
 int64_t step_bytes(const plan::Plan& plan, int64_t samples) {
   engine::Parts parts = parts_of(plan);
   return engine::StepMemory(parts).step_bytes(samples);
-}
-
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.repair();
-  }
-  return "";
 }
 
 TEST_CASE("micro_batch = auto: the largest size that fits, and nothing beyond twice that is run") {

@@ -64,17 +64,23 @@ class Branching : public Model {
   torch::Tensor trunk_, branch_;
 };
 
-plan::Plan branching_plan() {
-  static const bool once = [] {
-    register_model("test_branching", [](const plan::Component&, const DataInfo&) -> std::shared_ptr<Model> {
-      return std::make_shared<Branching>();
+/// A plan of a model of this file, which is then known as `name`.
+template <class OwnModel>
+plan::Plan plan_of(const std::string& name) {
+  static const bool once = [&name] {
+    register_model(name, [](const plan::Component&, const DataInfo&) -> std::shared_ptr<Model> {
+      return std::make_shared<OwnModel>();
     });
     return true;
   }();
   (void)once;
   plan::Plan plan = designed_plan();
-  plan.model = {"test_branching", plan::json::object()};
+  plan.model = {name, plan::json::object()};
   return plan;
+}
+
+plan::Plan branching_plan() {
+  return plan_of<Branching>("test_branching");
 }
 
 /// A group for each of them, so that each has a bucket of its own.
@@ -184,15 +190,7 @@ class Hungry : public Model {
 };
 
 plan::Plan hungry_plan() {
-  static const bool once = [] {
-    register_model("test_hungry", [](const plan::Component&, const DataInfo&) -> std::shared_ptr<Model> {
-      return std::make_shared<Hungry>();
-    });
-    return true;
-  }();
-  (void)once;
-  plan::Plan plan = designed_plan();
-  plan.model = {"test_hungry", plan::json::object()};
+  plan::Plan plan = plan_of<Hungry>("test_hungry");
   plan.stop = {reached(plan::Clock::updates, 5)};
   return plan;
 }

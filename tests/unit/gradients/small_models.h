@@ -7,6 +7,7 @@
 
 #include "loop/error.h"
 #include "loop/model.h"
+#include "tests/support/error_of.h"
 
 namespace loop::testing {
 
@@ -50,17 +51,6 @@ inline plan::Group rest(const std::string& name) {
 inline plan::Group frozen(plan::Group group) {
   group.frozen = true;
   return group;
-}
-
-/// What `body` throws as loop::Error: its message and repair; empty when nothing is thrown.
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.repair();
-  }
-  return "";
 }
 
 }  // namespace loop::testing

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "loop/error.h"
+#include "tests/support/error_of.h"
 
 using namespace loop;
+using loop::testing::error_of;
 using torch::Tensor;
 
 namespace {
@@ -69,16 +71,6 @@ double count(plan::CountUnit unit, const Batch& batch, std::optional<int64_t> ig
   count_class.unit = unit;
   count_class.ignore = ignore;
   return count_units(count_class, batch);
-}
-
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.repair();
-  }
-  return "";
 }
 
 }  // namespace

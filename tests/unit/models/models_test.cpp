@@ -7,8 +7,10 @@
 #include <map>
 
 #include "loop/error.h"
+#include "tests/support/error_of.h"
 
 using namespace loop;
+using loop::testing::error_of;
 using torch::Tensor;
 
 namespace {
@@ -49,16 +51,6 @@ const plan::json kSmallGpt = {{"layers", 2}, {"heads", 2}, {"width", 8}, {"conte
 plan::json with(plan::json args, const std::string& key, plan::json value) {
   args[key] = std::move(value);
   return args;
-}
-
-template <class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return std::string(error.what()) + " | " + error.repair();
-  }
-  return "";
 }
 
 /// A model of its user: one scale.
