@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/base/arithmetic.h"
 #include "compiler/plan/dump_parts.h"
 #include "compiler/sema/groups.h"
 #include "runtime/plan/counts_ahead.h"
@@ -13,10 +14,6 @@ namespace {
 constexpr int64_t kNumberBytes = 8;   // counts, bits and flags travel as FP64
 constexpr int64_t kRoundedBytes = 2;  // a gradient under `compress = bf16`
 
-int64_t divided_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 int64_t sum(const std::vector<int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), int64_t{0});
 }
@@ -26,7 +23,8 @@ std::optional<int64_t> micro_batches(const plan::Plan& plan, int64_t ranks) {
   const plan::WindowSize& size = plan.window.size;
   if (size.unit == plan::WindowSize::Unit::micro_batches) return size.value;
   if (size.unit != plan::WindowSize::Unit::samples || plan.data.micro_batch_samples == 0) return std::nullopt;
-  return std::max<int64_t>(1, divided_up(divided_up(size.value, ranks), plan.data.micro_batch_samples));
+  return std::max<int64_t>(
+      1, base::divided_up(base::divided_up(size.value, ranks), plan.data.micro_batch_samples));
 }
 
 /// Counts the reductions that the backward passes (or, under `sync = manual`, the `reduce` operations) start.

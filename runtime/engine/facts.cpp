@@ -37,15 +37,17 @@ bool recomputes(const plan::Plan& plan) {
 }
 
 /// The same step with the model's activations kept.
-std::string what_recomputing_saves(Parts& parts, const std::filesystem::path& data_dir) {
+std::string what_recomputing_saves(Parts& parts) {
   const int64_t samples = parts.plan.data.micro_batch_samples;
   const auto step_bytes = [samples](Parts& one) {
     return static_cast<double>(StepMemory(one).step_bytes(samples));
   };
   plan::Plan keeping = parts.plan;
   keeping.model.args["recompute"] = "none";
-  Parts others = assemble(keeping, make_sources(keeping, data_dir));
-  const double with = step_bytes(parts), without = step_bytes(others);
+  const double with = step_bytes(parts);
+  Parts others = assemble(keeping, std::move(parts.sources));  // data that is read once serves both
+  const double without = step_bytes(others);
+  parts.sources = std::move(others.sources);
   return "recompute: a step with " + std::to_string(samples) + " samples takes " +
          telemetry::readable_bytes(with) + " instead of " + telemetry::readable_bytes(without) +
          (with < without ? ", " + telemetry::readable_bytes(without - with) + " less" : "");
@@ -57,7 +59,7 @@ nlohmann::ordered_json facts(const plan::Plan& plan, const std::filesystem::path
   Parts parts = assemble(plan, make_sources(plan, data_dir));
   std::vector<std::string> notes;
   if (micro_batch_is_open(plan)) notes.push_back("micro_batch = auto: " + decide_micro_batch(parts).reason);
-  if (recomputes(plan)) notes.push_back(what_recomputing_saves(parts, data_dir));
+  if (recomputes(plan)) notes.push_back(what_recomputing_saves(parts));
   int64_t tokens = 0;
   for (int64_t sample = 0; sample < parts.train().size(); ++sample) tokens += parts.former.tokens(sample);
   const Epoch epoch = first_epoch(parts.former);

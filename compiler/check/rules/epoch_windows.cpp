@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/base/arithmetic.h"
 #include "compiler/check/rules/rules.h"
 #include "compiler/diagnostics/counts.h"
 #include "runtime/plan/names.h"
@@ -15,17 +16,13 @@ using Unit = plan::WindowSize::Unit;
 constexpr int64_t kMostSamples = int64_t{1} << 40;  // of epochs together: products stay in range
 constexpr int64_t kMostWindows = 1'000'000;         // that a ramp is followed for
 
-int64_t divided_up(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// An epoch as pieces of which windows are made: micro-batches of all ranks together, or single samples.
 struct Epoch {
   int64_t samples = 0;
   int64_t usable = 0;  // without what `short = drop` leaves out
   int64_t piece = 1;   // samples of a piece; the last one can have fewer
 
-  int64_t pieces_from(int64_t position) const { return divided_up(usable - position, piece); }
+  int64_t pieces_from(int64_t position) const { return base::divided_up(usable - position, piece); }
 };
 
 std::optional<Epoch> epoch_of(const sema::Spec& spec) {
@@ -150,7 +147,7 @@ std::optional<int64_t> samples_per_window(const sema::Spec& spec, const plan::Wi
   const sema::SourceUse* source = train_source(spec);
   const int64_t context = spec.model.facts.context.value_or(0);
   if (!source || !source->facts.equal_counts || context <= 0) return std::nullopt;
-  return divided_up(size.value, context);
+  return base::divided_up(size.value, context);
 }
 
 std::optional<PlannedWindows> windows_in(const sema::Spec& spec, int64_t epochs) {
@@ -177,7 +174,7 @@ std::optional<PlannedWindows> windows_in(const sema::Spec& spec, int64_t epochs)
     planned.windows = epochs * pieces / *most;
   } else {
     const bool flush = *tail == plan::Tail::flush;
-    planned.windows = epochs * (flush ? divided_up(pieces, *most) : pieces / *most);
+    planned.windows = epochs * (flush ? base::divided_up(pieces, *most) : pieces / *most);
   }
   const bool alike = !size.ramp && *tail != plan::Tail::carry;
   const std::string of_tail = ", " + each + " per window, `tail = " + plan::spelling(*tail) + "`";
